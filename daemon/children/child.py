@@ -144,8 +144,7 @@ class Child(Generic[M]):
         self._process = self._stderr_task = None
 
     async def _log_stderr(self, process: asyncio.subprocess.Process) -> None:
-        assert process.stderr is not None  # noqa: S101 (asked for with PIPE above)
-        while True:
+        while process.stderr is not None:
             try:
                 line = await process.stderr.readline()
             except ValueError:  # a line over the stream's limit: its rest comes as the next line
