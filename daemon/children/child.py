@@ -8,13 +8,15 @@ import asyncio
 import contextlib
 import logging
 import os
+import subprocess
 import sys
+from asyncio.subprocess import Process, SubprocessStreamProtocol
 from collections.abc import Sequence
 from typing import Generic, TypeVar
 
 import psutil
 
-from daemon.children.frames import Codec, Frame, FrameError, Ready
+from daemon.children.frames import Codec, Frame, FrameError, NotReady, Ready
 from daemon.errors import CosyvoicedError
 
 log = logging.getLogger(__name__)
@@ -22,6 +24,8 @@ log = logging.getLogger(__name__)
 M = TypeVar("M")
 
 STREAM_LIMIT_BYTES = 2**20
+LAST_WORDS_S = 1.0  # for a dead process's exit code and the end of its stderr to arrive
+REAP_S = 5.0  # a killed process still here is stuck in the kernel, on a dead disk for example
 
 
 class ChildError(CosyvoicedError):
@@ -32,8 +36,12 @@ class ChildTimeout(ChildError):
     """The child did not answer within its deadline."""
 
 
+class ChildRefused(ChildError):
+    """The child said, instead of `Ready`, why it cannot serve; the message is for the user."""
+
+
 class Child(Generic[M]):
-    """A child process running `python -m MODULE ARGUMENTS...`."""
+    """A child process running `python -m MODULE ARGUMENTS...`; it can be started again after `stop`."""
 
     def __init__(
         self,
@@ -47,8 +55,10 @@ class Child(Generic[M]):
         self._argv = (sys.executable, "-m", module, *arguments)
         self._codec = codec
         self._env = env
-        self._process: asyncio.subprocess.Process | None = None
+        self._process: Process | None = None
+        self._transport: asyncio.SubprocessTransport | None = None
         self._stderr_task: asyncio.Task[None] | None = None
+        self._read_task: asyncio.Task[M | None] | None = None
 
     @property
     def alive(self) -> bool:
@@ -69,24 +79,38 @@ class Child(Generic[M]):
             return 0
 
     async def start(self, deadline_s: float) -> Ready:
-        """Starts the process and waits for its `Ready`. Raises `ChildError`; then nothing is left running."""
-        self._process = await asyncio.create_subprocess_exec(
-            *self._argv,
-            stdin=asyncio.subprocess.PIPE,
-            stdout=asyncio.subprocess.PIPE,
-            stderr=asyncio.subprocess.PIPE,
-            limit=STREAM_LIMIT_BYTES,
-            env={**os.environ, **self._env} if self._env else None,
-        )
+        """Starts the process and waits for its `Ready`; when it raises, nothing is left running.
+
+        Raises:
+            ChildRefused: the child said why it cannot serve.
+            ChildTimeout: it was not ready in time.
+            ChildError: it could not be started, ended, or broke the protocol.
+        """
+        loop = asyncio.get_running_loop()
+        try:
+            self._transport, protocol = await loop.subprocess_exec(
+                lambda: SubprocessStreamProtocol(limit=STREAM_LIMIT_BYTES, loop=loop),
+                *self._argv,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                env={**os.environ, **self._env} if self._env else None,
+                process_group=0,  # Ctrl-C in a terminal is for the daemon, which then stops its children
+            )
+        except OSError as error:
+            raise ChildError(f"the {self.name} process could not be started: {error}") from error
+        self._process = Process(self._transport, protocol, loop)
         self._stderr_task = asyncio.create_task(self._log_stderr(self._process))
         try:
-            ready = await self.receive(deadline_s)
-            if not isinstance(ready, Ready):
-                raise ChildError(f"the {self.name} process sent {type(ready).__name__} before it was ready")
+            first = await self.receive(deadline_s)
+            if isinstance(first, NotReady):
+                raise ChildRefused(first.message)
+            if not isinstance(first, Ready):
+                raise ChildError(f"the {self.name} process sent {type(first).__name__} before it was ready")
         except BaseException:
             await self.kill()
             raise
-        return ready
+        return first
 
     async def send(self, message: Frame, deadline_s: float = 10.0) -> None:
         """Sends one message. Raises `ChildError`."""
@@ -102,21 +126,32 @@ class Child(Generic[M]):
             raise ChildError(f"the {self.name} process went away: {error}") from error
 
     async def receive(self, deadline_s: float | None) -> M:
-        """The next message. Raises `ChildError`, or `ChildTimeout` when none came in time."""
-        if self._process is None or self._process.stdout is None:
+        """The next message; one caller at a time. After a time-out the next call loses nothing.
+
+        Raises:
+            ChildTimeout: no message came within `deadline_s` (None: no limit).
+            ChildError: the child ended or broke the protocol.
+        """
+        process = self._process
+        if process is None or process.stdout is None:
             raise ChildError(f"the {self.name} process is not running")
+        # A task of its own, since a time-out must not stop the reading inside a frame.
+        reading = self._read_task or asyncio.create_task(self._codec.read(process.stdout))
+        self._read_task = reading
+        await asyncio.wait({reading}, timeout=deadline_s)
+        if not reading.done():
+            raise ChildTimeout(f"the {self.name} process did not answer within {deadline_s:g} s")
+        if self._read_task is reading:
+            self._read_task = None
+        if reading.cancelled():
+            raise ChildError(f"the {self.name} process was stopped")
         try:
-            async with asyncio.timeout(deadline_s):
-                message = await self._codec.read(self._process.stdout)
-        except TimeoutError as error:
-            raise ChildTimeout(f"the {self.name} process did not answer within {deadline_s:g} s") from error
+            message = reading.result()
         except (ConnectionError, FrameError) as error:
             raise ChildError(f"the {self.name} process broke the protocol: {error}") from error
         if message is None:
-            with contextlib.suppress(TimeoutError):
-                async with asyncio.timeout(1.0):
-                    await self._process.wait()
-            raise ChildError(f"the {self.name} process ended ({_exit_reason(self._process.returncode)})")
+            await _ends(process, LAST_WORDS_S)
+            raise ChildError(f"the {self.name} process ended ({_exit_reason(process.returncode)})")
         return message
 
     async def kill(self) -> None:
@@ -125,25 +160,28 @@ class Child(Generic[M]):
 
     async def stop(self, grace_s: float = 2.0) -> None:
         """Closes the child's stdin, waits up to `grace_s` for it to leave, then kills and reaps it."""
-        process = self._process
-        if process is None:
+        process, transport = self._process, self._transport
+        if process is None or transport is None:
             return
         if process.stdin is not None:
             process.stdin.close()
         if process.returncode is None and grace_s > 0:
-            with contextlib.suppress(TimeoutError):
-                async with asyncio.timeout(grace_s):
-                    await process.wait()
+            await _ends(process, grace_s)
         if process.returncode is None:
             with contextlib.suppress(ProcessLookupError):
                 process.kill()
-        await process.wait()
-        if self._stderr_task is not None:
-            self._stderr_task.cancel()
-            await asyncio.gather(self._stderr_task, return_exceptions=True)
-        self._process = self._stderr_task = None
+        tasks = [task for task in (self._stderr_task, self._read_task) if task is not None]
+        await asyncio.wait(tasks, timeout=LAST_WORDS_S)  # the process's end ends them: its last words are logged
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        if not await _ends(process, REAP_S):
+            log.error("the %s process %d does not end although it was killed", self.name, process.pid)
+        transport.close()  # pipes that a grandchild holds open, or that nobody read to their end
+        if self._process is process:
+            self._process = self._transport = self._stderr_task = self._read_task = None
 
-    async def _log_stderr(self, process: asyncio.subprocess.Process) -> None:
+    async def _log_stderr(self, process: Process) -> None:
         while process.stderr is not None:
             try:
                 line = await process.stderr.readline()
@@ -152,6 +190,14 @@ class Child(Generic[M]):
             if not line:
                 return
             log.info("%s: %s", self.name, line.decode(errors="replace").rstrip()[:2000])
+
+
+async def _ends(process: Process, within_s: float) -> bool:
+    """Whether the process has ended; waits up to `within_s` for it."""
+    with contextlib.suppress(TimeoutError):
+        async with asyncio.timeout(within_s):
+            await process.wait()
+    return process.returncode is not None
 
 
 def _exit_reason(returncode: int | None) -> str:

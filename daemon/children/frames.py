@@ -30,6 +30,12 @@ class Ready(Frame, frozen=True):
     details: dict[str, Any] = {}
 
 
+class NotReady(Frame, frozen=True):
+    """In place of `Ready`: the child cannot serve, for a reason that the user should read, and ends."""
+
+    message: str
+
+
 class Codec(Generic[M]):
     """Encodes any frame; decodes only the union of structs `types`."""
 

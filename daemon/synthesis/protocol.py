@@ -2,7 +2,7 @@
 
 import msgspec
 
-from daemon.children.frames import Codec, Frame, Ready
+from daemon.children.frames import Codec, Frame, NotReady, Ready
 from daemon.synthesis.engine import SynthesisRequest
 
 
@@ -31,21 +31,22 @@ class Speech(Frame, frozen=True):
     job: int
     pcm: bytes
     degraded: tuple[str, ...] = ()
+    synthesis_s: float = 0.0  # the engine's working time for this piece
 
 
 class Spoken(Frame, frozen=True):
     """All pieces of this job have been sent."""
 
     job: int
-    synthesis_s: float  # working time in the engine
     cancelled: bool = False
 
 
 class Failed(Frame, frozen=True):
-    """The engine could not do this job, and is well itself."""
+    """The engine could not do this job; unless it is `broken`, it is well itself and takes the next."""
 
     job: int
     message: str
+    broken: bool = False
 
 
 class Pong(Frame, frozen=True):
@@ -61,7 +62,7 @@ class WorkerReady(msgspec.Struct, frozen=True, kw_only=True):
     sample_rate_hz: int
 
 
-WorkerMessage = Ready | Speech | Spoken | Failed | Pong
+WorkerMessage = Ready | NotReady | Speech | Spoken | Failed | Pong
 DaemonMessage = Synthesize | Cancel | Ping
 
 FROM_WORKER: Codec[WorkerMessage] = Codec(WorkerMessage)

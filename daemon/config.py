@@ -1,0 +1,137 @@
+"""The configuration's shape: every option, its default, its unit and its range."""
+
+import re
+from pathlib import Path
+from typing import Annotated, Literal
+
+import msgspec
+from msgspec import Meta
+
+Seconds = Annotated[float, Meta(ge=0)]
+Port = Annotated[int, Meta(ge=1, le=65535)]
+Name = Annotated[str, Meta(min_length=1, max_length=128)]
+ClockTime = Annotated[str, Meta(pattern=r"^([01]?[0-9]|2[0-3]):[0-5][0-9]$")]
+
+
+class Section(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Base of every section; an unknown key is an error."""
+
+
+class Tls(Section, frozen=True):
+    ca_file: str | None = None  # None: the system's certificates
+    cert_file: str | None = None
+    key_file: str | None = None
+
+
+class Mqtt(Section, frozen=True):
+    broker: Literal["embedded", "external"] = "embedded"
+    host: Name = "127.0.0.1"
+    port: Port = 1883
+    username: str | None = None
+    password_file: str | None = None
+    tls: Tls | None = None
+    base_topic: Name = "cosyvoice"
+    node: Name | None = None  # None: the host name
+    groups: tuple[Name, ...] = ()
+    keepalive_s: Annotated[int, Meta(ge=5, le=3600)] = 30
+    session_expiry_s: Annotated[int, Meta(ge=0, le=86400)] = 300
+
+
+class Speaker(Section, frozen=True):
+    device: Name = "auto"  # auto | none | default | a device's name
+    volume: Annotated[int, Meta(ge=0, le=100)] = 100
+    lead_in_s: Annotated[float, Meta(ge=0, le=5)] = 0.2
+    tail_s: Annotated[float, Meta(ge=0, le=5)] = 0.2
+    chime: bool | Name = False
+
+
+class Store(Section, frozen=True):
+    """A folder of WAV files that the daemon prunes, least recently used first."""
+
+    path: str | None = None
+    max_mib: Annotated[int, Meta(ge=1)] = 512
+    max_age_days: Annotated[float, Meta(gt=0)] = 30.0
+    max_files: Annotated[int, Meta(ge=1)] = 5000
+    keep_recent_s: Seconds = 600.0  # never prune what a result named within this time
+
+
+class Outputs(Store, frozen=True):
+    path: str = "outputs"
+
+
+class Phrases(Store, frozen=True):
+    max_mib: Annotated[int, Meta(ge=1)] = 256
+    max_age_days: Annotated[float, Meta(gt=0)] = 90.0
+    keep_recent_s: Seconds = 0.0
+
+
+class State(Section, frozen=True):
+    path: str | None = None  # None: $STATE_DIRECTORY (systemd), else ./state
+
+
+class Limits(Section, frozen=True):
+    max_text_length: Annotated[int, Meta(ge=1, le=2000)] = 200
+    queue_length: Annotated[int, Meta(ge=1, le=100_000)] = 50
+    ttl_s: Annotated[float, Meta(ge=1, le=86400)] = 120.0
+
+
+class Worker(Section, frozen=True):
+    threads: Annotated[int, Meta(ge=0, le=64)] = 0  # 0: one per core, at most 4
+    idle_unload_s: Seconds = 600.0  # 0: never
+    load_deadline_s: Annotated[float, Meta(ge=1)] = 120.0
+    warm_start: bool = True  # load the engine at start instead of at the first message
+
+
+class QuietHours(Section, frozen=True, rename={"start": "from", "end": "to"}):
+    start: ClockTime
+    end: ClockTime
+
+
+class Watch(Section, frozen=True):
+    root: str = "/"  # where /sys and /proc are found
+    state_interval_s: Annotated[float, Meta(ge=1)] = 60.0
+
+
+class Config(Section, frozen=True):
+    engine: Literal["auto", "builtin", "cosyvoice3"] = "auto"
+    voice: Name = "auto"  # auto: the default voice of the text's language
+    style: Name = "neutral"
+    language: Annotated[str, Meta(pattern=r"^[a-z]{2,3}$")] = "en"  # when the text does not tell
+    seed: Annotated[int, Meta(ge=0, le=2**32 - 1)] = 0
+    mqtt: Mqtt = Mqtt()
+    speaker: Speaker = Speaker()
+    outputs: Outputs = Outputs()
+    phrases: Phrases = Phrases()
+    state: State = State()
+    limits: Limits = Limits()
+    worker: Worker = Worker()
+    quiet_hours: QuietHours | None = None
+    watch: Watch = Watch()
+    log_level: Literal["debug", "info", "warning", "error"] = "info"
+
+
+def minutes(clock_time: str) -> int:
+    """Minutes since midnight of `22:00`."""
+    hours, _, rest = clock_time.partition(":")
+    return int(hours) * 60 + int(rest)
+
+
+def state_dir(config: Config, environment: dict[str, str]) -> Path:
+    """Where the journal, the models and the settings live, as an absolute path."""
+    path = config.state.path or environment.get("STATE_DIRECTORY", "").split(":")[0] or "state"
+    return Path(path).expanduser().absolute()
+
+
+def outputs_dir(config: Config) -> Path:
+    return Path(config.outputs.path).expanduser().absolute()
+
+
+def phrases_dir(config: Config, environment: dict[str, str]) -> Path:
+    cache = environment.get("CACHE_DIRECTORY", "").split(":")[0]
+    fallback = Path(cache) / "phrases" if cache else state_dir(config, environment) / "phrases"
+    return Path(config.phrases.path).expanduser().absolute() if config.phrases.path else fallback
+
+
+def safe_node(host_name: str) -> str:
+    """A host name as a topic level and a Home Assistant object id."""
+    return re.sub(r"[^a-z0-9_-]+", "-", host_name.split(".")[0].lower()).strip("-") or "cosyvoiced"

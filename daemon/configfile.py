@@ -1,0 +1,190 @@
+"""Reads the YAML file into a `Config`, or says everything that is wrong with it, a sentence each."""
+
+import os
+import re
+from collections.abc import Hashable, Iterator
+from pathlib import Path
+from typing import Any, Union, get_args, get_origin, get_type_hints
+
+import msgspec
+import yaml
+
+from daemon import styles
+from daemon.audio import chime
+from daemon.config import Config, Section
+from daemon.errors import CosyvoicedError
+from daemon.synthesis.builtin import voices
+
+MAX_CONFIG_BYTES = 2**20
+
+
+class ConfigError(CosyvoicedError):
+    """The configuration cannot be used; `problems` holds one sentence for each fault."""
+
+    def __init__(self, problems: list[str]) -> None:
+        super().__init__("\n".join(problems))
+        self.problems = problems
+
+
+def load(path: Path) -> Config:
+    """Reads and checks a configuration file. Raises `ConfigError`."""
+    try:
+        if path.stat().st_size > MAX_CONFIG_BYTES:
+            raise ConfigError([f"{path}: the file is over {MAX_CONFIG_BYTES} bytes."])
+        text = path.read_text(encoding="utf-8")
+    except OSError as error:
+        raise ConfigError([f"{path}: cannot be read: {error.strerror}."]) from error
+    except UnicodeDecodeError as error:
+        raise ConfigError([f"{path}: is not UTF-8 text (byte {error.start})."]) from error
+    return parse(text)
+
+
+def parse(text: str) -> Config:
+    """Checks a configuration's YAML text. Raises `ConfigError`."""
+    try:
+        data = yaml.load(text, _UniqueKeyLoader)
+    except yaml.MarkedYAMLError as error:
+        where = f"line {error.problem_mark.line + 1}: " if error.problem_mark else ""
+        raise ConfigError([f"{where}not valid YAML: {error.problem}."]) from error
+    except (yaml.YAMLError, ValueError, RecursionError) as error:
+        raise ConfigError([f"not valid YAML: {error}."]) from error
+    data = {} if data is None else data
+    problems = list(_check(data, Config, ""))
+    if problems:
+        raise ConfigError(problems)
+    config: Config = msgspec.convert(_with_clock_times(data), Config)
+    if problems := list(_check_meaning(config)):
+        raise ConfigError(problems)
+    return config
+
+
+def mqtt_password(config: Config) -> str | None:
+    """The broker's password: from `password_file`, a systemd credential or the environment.
+
+    Raises:
+        ConfigError: `password_file` is named and cannot be read.
+    """
+    candidates = [Path(config.mqtt.password_file).expanduser()] if config.mqtt.password_file else []
+    if folder := os.environ.get("CREDENTIALS_DIRECTORY"):
+        credential = Path(folder) / "mqtt-password"
+        candidates += [credential] if credential.is_file() else []
+    for path in candidates:
+        try:
+            return path.read_text(encoding="utf-8").removesuffix("\n").removesuffix("\r")
+        except (OSError, UnicodeDecodeError) as error:
+            raise ConfigError([f"mqtt.password_file: {path} cannot be read: {error}."]) from error
+    return os.environ.get("COSYVOICED_MQTT_PASSWORD")
+
+
+class _UniqueKeyLoader(yaml.SafeLoader):
+    """A SafeLoader that refuses a key written twice, where plain YAML would drop the first."""
+
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Hashable, Any]:
+        keys = [self.construct_object(key, deep=True) for key, _ in node.value]
+        for index, key in enumerate(keys):
+            if key in keys[:index]:
+                raise yaml.constructor.ConstructorError(
+                    None, None, f"the key '{key}' stands twice", node.value[index][0].start_mark
+                )
+        return super().construct_mapping(node, deep)
+
+
+def _check(data: Any, section: type[Section], path: str) -> Iterator[str]:
+    """Walks a section and yields a sentence for every fault below it."""
+    if not isinstance(data, dict):
+        yield f"{path or 'the file'}: must be a mapping of options, not {_shown(data)}."
+        return
+    hints = get_type_hints(section, include_extras=True)
+    fields = {field.encode_name: field for field in msgspec.structs.fields(section)}
+    for key in data:
+        if key not in fields:
+            yield f"{_join(path, key)}: there is no such option{styles.did_you_mean(str(key), fields)}."
+    for name, field in fields.items():
+        here = _join(path, name)
+        if name not in data:
+            if field.required:
+                yield f"{here}: is missing."
+            continue
+        value = data[name]
+        nested = _section_of(hints[field.name])
+        if nested is not None and value is not None:
+            yield from _check(value, nested, here)
+            continue
+        try:
+            msgspec.convert(_clock_time(value) if name in ("from", "to") else value, hints[field.name])
+        except msgspec.ValidationError as error:
+            yield f"{here}: {_human(str(error))}, not {_shown(value)}{_near(hints[field.name], value)}."
+
+
+def _check_meaning(config: Config) -> Iterator[str]:
+    """Faults that only show once the options are read."""
+    if config.voice != "auto" and config.voice not in voices.BY_NAME:
+        yield f"voice: there is no voice '{config.voice}'{styles.did_you_mean(config.voice, voices.BY_NAME)}."
+    if styles.resolve(config.style) is None:
+        near = styles.did_you_mean(config.style, styles.PRESETS)
+        yield f"style: there is no style '{config.style}'{near}."
+    if isinstance(config.speaker.chime, str) and config.speaker.chime not in chime.names():
+        near = styles.did_you_mean(config.speaker.chime, chime.names())
+        yield f"speaker.chime: there is no chime '{config.speaker.chime}'{near}."
+    if config.mqtt.tls and bool(config.mqtt.tls.cert_file) != bool(config.mqtt.tls.key_file):
+        yield "mqtt.tls: cert_file and key_file go together."
+    if config.mqtt.broker == "embedded" and config.mqtt.tls:
+        yield "mqtt.tls: the embedded broker has no TLS; use broker: external."
+    for name, topic in (("base_topic", config.mqtt.base_topic), ("node", config.mqtt.node or "x")):
+        if re.search(r"[+#\x00]", topic) or topic.startswith(("$", "/")) or topic.endswith("/"):
+            yield f"mqtt.{name}: '{topic}' cannot be part of a topic (no + # $, no / at its ends)."
+    for group in (*config.mqtt.groups, config.mqtt.node or "x"):
+        if re.search(r"[+#/\x00]", group):
+            yield f"mqtt: the node or group '{group}' must not hold any of + # /."
+
+
+def _section_of(hint: Any) -> type[Section] | None:
+    options = get_args(hint) if get_origin(hint) in (Union, type(int | str)) else (hint,)
+    return next((o for o in options if isinstance(o, type) and issubclass(o, Section)), None)
+
+
+def _join(path: str, key: object) -> str:
+    return f"{path}.{key}" if path else str(key)
+
+
+def _shown(value: object) -> str:
+    text = repr(value)
+    return text if len(text) <= 40 else text[:37] + "..."
+
+
+def _human(error: str) -> str:
+    """msgspec's sentence with YAML's words for its types."""
+    error = error.split(" - at `")[0].split(", got")[0]
+    error = re.sub(r"^Expected ", "must be ", error).replace(
+        "Invalid enum value", "must be one of the choices"
+    )
+    error = re.sub(r"`([^`]*)`", lambda m: m[1].replace(" | ", " or "), error)
+    for word, plain in (
+        ("int", "a whole number"),
+        ("float", "a number"),
+        ("str", "text"),
+        ("bool", "true or false"),
+    ):
+        error = re.sub(rf"\b{word}\b", plain, error)
+    error = error.replace("array", "a list").replace("object", "a mapping").replace("null", "nothing")
+    return re.sub(r"^(?!must)", "must be ", error).split(" '")[0]
+
+
+def _near(hint: Any, value: object) -> str:
+    choices = [c for c in get_args(hint) if isinstance(c, str)]
+    if not choices:
+        return ""
+    return f" (one of: {', '.join(choices)}){styles.did_you_mean(str(value), choices)}"
+
+
+def _clock_time(value: object) -> object:
+    """YAML 1.1 reads an unquoted 22:00 as the number 1320; turn it back."""
+    is_minutes = isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 24 * 60
+    return f"{value // 60:02d}:{value % 60:02d}" if is_minutes else value  # type: ignore[operator] # an int here
+
+
+def _with_clock_times(data: dict[str, Any]) -> dict[str, Any]:
+    hours = data.get("quiet_hours")
+    if not isinstance(hours, dict):
+        return data
+    return {**data, "quiet_hours": {key: _clock_time(value) for key, value in hours.items()}}

@@ -1,0 +1,216 @@
+"""What was accepted and how it ended, on disk before anybody is told.
+
+SQLite in WAL mode with full synchronisation: a committed record survives a power cut. All calls
+block and belong on one thread; `daemon.jobs.ledger` is the event loop's way in.
+"""
+
+import contextlib
+import logging
+import sqlite3
+import time
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import msgspec
+
+from daemon.clock import Moment
+from daemon.errors import CosyvoicedError
+from daemon.jobs.job import Job
+from daemon.mqtt.messages import Result
+
+log = logging.getLogger(__name__)
+
+DUPLICATE_WINDOW_S = 3600.0  # the contract: an id within an hour is a duplicate
+KEEP_FINISHED_S = 24 * 3600.0  # long enough for `replay` and for a broker that was away
+KEEP_UNPUBLISHED_S = 7 * 24 * 3600.0
+
+_SCHEMA = """
+CREATE TABLE IF NOT EXISTS jobs (
+    seq INTEGER PRIMARY KEY AUTOINCREMENT,  -- order of acceptance
+    id TEXT NOT NULL,
+    fingerprint TEXT NOT NULL,
+    job BLOB NOT NULL,                      -- msgpack of Job
+    accepted_wall_s REAL NOT NULL,
+    attempts INTEGER NOT NULL DEFAULT 0,    -- times it was begun
+    result BLOB,                            -- msgpack of the final Result; NULL while open
+    finished_wall_s REAL,
+    published INTEGER NOT NULL DEFAULT 0    -- the broker has the final result
+);
+CREATE INDEX IF NOT EXISTS jobs_by_id ON jobs (id);
+CREATE INDEX IF NOT EXISTS jobs_by_fingerprint ON jobs (fingerprint);
+CREATE INDEX IF NOT EXISTS jobs_open ON jobs (seq) WHERE result IS NULL;
+CREATE INDEX IF NOT EXISTS jobs_untold ON jobs (seq) WHERE published = 0;
+"""
+
+
+class JournalError(CosyvoicedError):
+    """The journal cannot be written: the disk is full or broken."""
+
+
+class Entry(NamedTuple):
+    """A job with its place in the order of acceptance."""
+
+    seq: int
+    job: Job
+    attempts: int = 0  # times an earlier run of the daemon, or this one, began it
+    postponed: bool = False  # begun and cut by something important; it does not grow stale any more
+
+
+class Repeated(NamedTuple):
+    """A delivery that is not a new job: the sender or the broker sent it again."""
+
+    job: Job
+    by_broker: bool
+
+
+class Journal:
+    """The table of jobs."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._db: sqlite3.Connection | None = None
+
+    def open(self) -> None:
+        """Opens or makes the file; a damaged one is put aside. Raises `JournalError`."""
+        try:
+            self._path.parent.mkdir(parents=True, exist_ok=True, mode=0o750)
+            try:
+                self._connect()
+            except sqlite3.DatabaseError as error:
+                if isinstance(error, sqlite3.OperationalError):
+                    raise
+                aside = self._path.with_suffix(f".broken-{int(time.time())}")
+                log.error("the journal is damaged (%s); it is kept as %s and a new one begun", error, aside)  # noqa: TRY400 (its sentence tells all)
+                self._path.rename(aside)
+                for suffix in ("-wal", "-shm"):
+                    self._path.with_name(self._path.name + suffix).unlink(missing_ok=True)
+                self._connect()
+        except (sqlite3.Error, OSError) as error:
+            raise JournalError(f"the journal {self._path} cannot be opened: {error}") from error
+
+    def close(self) -> None:
+        if self._db is not None:
+            with contextlib.suppress(sqlite3.Error):  # a full disk: the WAL is read at the next start
+                self._db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+            self._db.close()
+            self._db = None
+
+    def accept(self, jobs: Sequence[tuple[Job, bool]]) -> list[Entry | Repeated]:
+        """Writes new jobs in one transaction and tells which are repetitions.
+
+        Args:
+            jobs: each with whether the broker marked its delivery as a repetition.
+
+        Raises:
+            JournalError: nothing was written.
+        """
+        outcomes: list[Entry | Repeated] = []
+        with self._transaction() as db:
+            for job, repeated_by_broker in jobs:
+                earliest = job.accepted_at.wall_s - DUPLICATE_WINDOW_S
+                if repeated_by_broker and _exists(db, "fingerprint", job.fingerprint, earliest):
+                    outcomes.append(Repeated(job, by_broker=True))
+                elif _exists(db, "id", job.id, earliest):
+                    outcomes.append(Repeated(job, by_broker=False))
+                else:
+                    cursor = db.execute(
+                        "INSERT INTO jobs (id, fingerprint, job, accepted_wall_s) VALUES (?, ?, ?, ?)",
+                        (job.id, job.fingerprint, msgspec.msgpack.encode(job), job.accepted_at.wall_s),
+                    )
+                    outcomes.append(Entry(cursor.lastrowid or 0, job))
+        return outcomes
+
+    def withdraw(self, seqs: Sequence[int]) -> None:
+        """Deletes jobs that turned out to have no room; their ids may be used again."""
+        with self._transaction() as db:
+            db.executemany("DELETE FROM jobs WHERE seq = ?", [(seq,) for seq in seqs])
+
+    def begin(self, seq: int) -> None:
+        """Counts an attempt before it is made, so that a job that kills the daemon is known by it."""
+        with self._transaction() as db:
+            db.execute("UPDATE jobs SET attempts = attempts + 1 WHERE seq = ?", (seq,))
+
+    def finish(self, results: Sequence[tuple[int, Result]], now: Moment) -> None:
+        """Writes final results; a job that has one already keeps it."""
+        with self._transaction() as db:
+            db.executemany(
+                "UPDATE jobs SET result = ?, finished_wall_s = ? WHERE seq = ? AND result IS NULL",
+                [(msgspec.msgpack.encode(result), now.wall_s, seq) for seq, result in results],
+            )
+
+    def published(self, seqs: Sequence[int]) -> None:
+        with self._transaction() as db:
+            db.executemany("UPDATE jobs SET published = 1 WHERE seq = ?", [(seq,) for seq in seqs])
+
+    def open_jobs(self) -> list[Entry]:
+        """Accepted and not ended, in order of acceptance."""
+        rows = self._connected().execute(
+            "SELECT seq, job, attempts FROM jobs WHERE result IS NULL ORDER BY seq"
+        )
+        return [Entry(seq, msgspec.msgpack.decode(job, type=Job), attempts) for seq, job, attempts in rows]
+
+    def untold(self) -> list[tuple[int, Job, Result]]:
+        """Ended jobs whose final result the broker has not taken yet."""
+        rows = self._connected().execute(
+            "SELECT seq, job, result FROM jobs WHERE published = 0 AND result IS NOT NULL ORDER BY seq"
+        )
+        return [
+            (seq, msgspec.msgpack.decode(job, type=Job), msgspec.msgpack.decode(result, type=Result))
+            for seq, job, result in rows
+        ]
+
+    def last_finished(self) -> Job | None:
+        """The job that ended `finished` last: what `replay` says again."""
+        rows = self._connected().execute(
+            "SELECT job, result FROM jobs WHERE result IS NOT NULL"
+            " ORDER BY finished_wall_s DESC, seq DESC LIMIT 200"
+        )
+        for job, result in rows:
+            if msgspec.msgpack.decode(result, type=Result).event == "finished":
+                return msgspec.msgpack.decode(job, type=Job)
+        return None
+
+    def forget_old(self, now: Moment) -> int:
+        """Deletes what no promise needs any more; the number of rows deleted."""
+        with self._transaction() as db:
+            cursor = db.execute(
+                "DELETE FROM jobs WHERE result IS NOT NULL"
+                " AND finished_wall_s < CASE published WHEN 1 THEN ? ELSE ? END",
+                (now.wall_s - KEEP_FINISHED_S, now.wall_s - KEEP_UNPUBLISHED_S),
+            )
+            return cursor.rowcount
+
+    def _connect(self) -> None:
+        self._db = sqlite3.connect(self._path, check_same_thread=False, isolation_level=None, timeout=10)
+        self._db.execute("PRAGMA journal_mode=WAL")
+        self._db.execute("PRAGMA synchronous=FULL")
+        self._db.executescript(_SCHEMA)
+        check = self._db.execute("PRAGMA quick_check(1)").fetchone()[0]
+        if check != "ok":
+            self._db.close()
+            raise sqlite3.DatabaseError(check)
+        self._path.chmod(0o640)
+
+    def _connected(self) -> sqlite3.Connection:
+        if self._db is None:
+            raise JournalError("the journal is closed")
+        return self._db
+
+    @contextlib.contextmanager
+    def _transaction(self) -> Iterator[sqlite3.Connection]:
+        db = self._connected()
+        try:
+            db.execute("BEGIN IMMEDIATE")
+            yield db
+            db.execute("COMMIT")
+        except sqlite3.Error as error:
+            if db.in_transaction:
+                with contextlib.suppress(sqlite3.Error):
+                    db.execute("ROLLBACK")
+            raise JournalError(f"the journal cannot be written: {error}") from error
+
+
+def _exists(db: sqlite3.Connection, column: str, value: str, earliest_wall_s: float) -> bool:
+    query = f"SELECT 1 FROM jobs WHERE {column} = ? AND accepted_wall_s > ? LIMIT 1"
+    return db.execute(query, (value, earliest_wall_s)).fetchone() is not None

@@ -1,0 +1,149 @@
+"""Takes deliveries in: judged, journalled, queued, and only then acknowledged."""
+
+import asyncio
+import logging
+from collections.abc import Callable
+from typing import NamedTuple
+
+from daemon.clock import Clock
+from daemon.errors import AnnouncementError, Code
+from daemon.jobs.job import Job
+from daemon.jobs.journal import Entry, JournalError, Repeated
+from daemon.jobs.ledger import Ledger
+from daemon.jobs.policy import Interrupt
+from daemon.jobs.queue import JobQueue
+from daemon.mqtt.intake import Defaults, Envelope, Refused, parse_say
+from daemon.mqtt.link import Delivery, Link
+from daemon.mqtt.messages import Event
+from daemon.mqtt.results import Results
+
+log = logging.getLogger(__name__)
+
+BATCH = 200  # deliveries in one journal transaction: one disk synchronisation for all of them
+INBOX = 5000
+
+
+class Say(NamedTuple):
+    """A delivery to one of the `say` topics."""
+
+    delivery: Delivery
+    topic_style: str | None
+
+
+class Reception:
+    """The way from the broker's deliveries to the queue."""
+
+    def __init__(
+        self,
+        link: Link,
+        ledger: Ledger,
+        queue: JobQueue,
+        results: Results,
+        defaults: Callable[[], Defaults],
+        interrupt: Callable[[Interrupt], None],
+        clock: Clock,
+    ) -> None:
+        self._link = link
+        self._ledger = ledger
+        self._queue = queue
+        self._results = results
+        self._defaults = defaults
+        self._interrupt = interrupt
+        self._clock = clock
+        self._inbox: asyncio.Queue[Say] = asyncio.Queue(INBOX)
+
+    def deliver(self, say: Say) -> None:
+        """Takes one delivery; called from the event loop, never blocks."""
+        try:
+            self._inbox.put_nowait(say)
+        except asyncio.QueueFull:
+            log.warning("messages come faster than they can be journalled; one is left to the broker")
+
+    async def run(self) -> None:
+        """Works the inbox off, many at a time. Runs until cancelled."""
+        while True:
+            batch = [await self._inbox.get()]
+            while len(batch) < BATCH and not self._inbox.empty():
+                batch.append(self._inbox.get_nowait())
+            await self.take(batch)
+
+    async def admit(self, job: Job) -> None:
+        """Takes in a job of the daemon's own making (`replay`). Raises `AnnouncementError`."""
+        await self._enter([(job, False)])
+
+    async def take(self, batch: list[Say]) -> None:
+        defaults = self._defaults()
+        jobs: list[tuple[Job, bool]] = []
+        for say in batch:
+            delivery = say.delivery
+            envelope = Envelope(
+                topic=delivery.topic,
+                topic_style=say.topic_style,
+                message_expiry_s=delivery.message_expiry_s,
+                response_topic=delivery.response_topic,
+                correlation_data=delivery.correlation_data,
+                mid=delivery.mid,
+            )
+            try:
+                jobs.append((parse_say(delivery.payload, envelope, defaults, self._clock()), delivery.dup))
+            except Refused as error:
+                self._results.rejected(error, error.request_id, error.reply_to, delivery.correlation_data)
+        await self._enter(jobs)
+        for say in batch:
+            self._link.ack(say.delivery)
+
+    async def _enter(self, jobs: list[tuple[Job, bool]]) -> None:
+        if not jobs:
+            return
+        try:
+            outcomes = await self._ledger.accept(jobs)
+        except JournalError as error:
+            log.error("%s", error)  # noqa: TRY400 (its sentence tells all)
+            for job, _ in jobs:
+                self._reject(job, AnnouncementError(Code.DISK_FULL, "the request cannot be written to disk"))
+            return
+        crowded: list[int] = []
+        for outcome in outcomes:
+            if isinstance(outcome, Repeated):
+                self._repeated(outcome)
+            else:
+                try:
+                    self._queue.check_room(outcome.job.priority)
+                except AnnouncementError as error:
+                    crowded.append(outcome.seq)
+                    self._reject(outcome.job, error)
+                else:
+                    await self._queued(outcome)
+        if crowded:
+            await self._ledger.withdraw(crowded)
+
+    async def _queued(self, entry: Entry) -> None:
+        log.info("[%s] accepted: %s, %d characters", entry.job.id, entry.job.priority, len(entry.job.text))
+        self._results.accepted(entry.job)
+        admission = self._queue.admit(entry)
+        await self._results.final(
+            [
+                (dropped, self._results.describe(dropped.job, Event.CANCELLED, message=_why(dropped, entry)))
+                for dropped in admission.dropped
+            ]
+        )
+        if admission.interrupt:
+            self._interrupt(admission.interrupt)
+
+    def _repeated(self, repeated: Repeated) -> None:
+        if repeated.by_broker:
+            log.info("[%s] the broker delivered it again; it is not spoken twice", repeated.job.id)
+            return
+        self._reject(
+            repeated.job,
+            AnnouncementError(Code.DUPLICATE, f"the id '{repeated.job.id}' was used within the last hour"),
+        )
+
+    def _reject(self, job: Job, error: AnnouncementError) -> None:
+        self._results.rejected(error, job.id, job.reply_to, job.correlation_data)
+
+
+def _why(dropped: Entry, new: Entry) -> str:
+    if dropped.seq == new.seq:
+        return f"a {new.job.priority} is not spoken while something else is"
+    return f"replaced by a newer {new.job.priority}"

@@ -1,0 +1,145 @@
+"""Tells what became of each request: to `<n>/result`, and to whoever asked for a reply.
+
+A final result is in the journal before it is published, and is published again after a restart or
+an outage until the broker has taken it.
+"""
+
+import asyncio
+import logging
+from collections.abc import Sequence
+
+import msgspec
+
+from daemon.clock import Clock
+from daemon.errors import AnnouncementError
+from daemon.jobs.job import Job
+from daemon.jobs.journal import Entry, JournalError
+from daemon.jobs.ledger import Ledger
+from daemon.mqtt.link import Link, LinkError
+from daemon.mqtt.messages import Event, Result, timestamp
+from daemon.mqtt.topics import Topics
+
+log = logging.getLogger(__name__)
+
+CONFIRM_INTERVAL_S = 0.2
+
+
+class Results:
+    """The only place that publishes results."""
+
+    def __init__(self, link: Link, topics: Topics, ledger: Ledger, clock: Clock) -> None:
+        self._link = link
+        self._topics = topics
+        self._ledger = ledger
+        self._clock = clock
+        self._in_flight: set[int] = set()
+        self._confirmed: list[int] = []
+        self.last: Result | None = None
+
+    async def run(self) -> None:
+        """Notes in the journal which final results the broker has taken. Runs until cancelled."""
+        while True:
+            await asyncio.sleep(CONFIRM_INTERVAL_S)
+            await self.confirm()
+
+    async def confirm(self) -> None:
+        """Writes the confirmations received so far."""
+        if not self._confirmed:
+            return
+        seqs, self._confirmed = self._confirmed, []
+        try:
+            await self._ledger.published(seqs)
+        except JournalError as error:
+            log.warning("%s; results may be told again after a restart", error)
+
+    async def tell_again(self) -> None:
+        """Publishes the final results that the broker has not taken yet."""
+        for seq, job, result in await self._ledger.untold():
+            if seq not in self._in_flight:
+                self._publish_final(seq, job, result)
+
+    def accepted(self, job: Job) -> None:
+        self._publish(job.reply_to, job.correlation_data, self.describe(job, Event.ACCEPTED))
+
+    def started(self, job: Job, result: Result) -> None:
+        self._publish(job.reply_to, job.correlation_data, result)
+
+    def rejected(
+        self, error: AnnouncementError, request_id: str, reply_to: str | None, correlation_data: bytes | None
+    ) -> None:
+        """Tells the end of a request that never became a job."""
+        log.info("[%s] rejected: %s: %s", request_id, error.code, error.message)
+        result = Result(
+            id=request_id,
+            event=Event.REJECTED,
+            code=error.code,
+            message=error.message,
+            at=timestamp(self._clock().wall_s),
+        )
+        self._publish(reply_to, correlation_data, result)
+
+    async def final(self, ended: Sequence[tuple[Entry, Result]]) -> None:
+        """Journals and publishes how jobs ended."""
+        if not ended:
+            return
+        try:
+            await self._ledger.finish([(entry.seq, result) for entry, result in ended])
+        except JournalError as error:
+            log.error("%s; these jobs may be spoken again after a restart", error)  # noqa: TRY400 (its sentence tells all)
+        for entry, result in ended:
+            self.last = result
+            _log_end(result)
+            self._publish_final(entry.seq, entry.job, result)
+
+    def describe(
+        self, job: Job, event: Event, error: AnnouncementError | None = None, message: str | None = None
+    ) -> Result:
+        """A result that repeats what was asked; the pipeline adds what it made."""
+        return Result(
+            id=job.id,
+            event=event,
+            code=error.code if error else None,
+            message=error.message if error else message,
+            text=job.text,
+            voice=job.voice,
+            style=job.style,
+            at=timestamp(self._clock().wall_s),
+        )
+
+    def _publish_final(self, seq: int, job: Job, result: Result) -> None:
+        self._in_flight.add(seq)
+        future = self._publish(job.reply_to, job.correlation_data, result)
+
+        def confirm(done: "asyncio.Future[None]") -> None:
+            self._in_flight.discard(seq)
+            if not done.cancelled() and done.exception() is None:
+                self._confirmed.append(seq)
+
+        future.add_done_callback(confirm)
+
+    def _publish(
+        self, reply_to: str | None, correlation_data: bytes | None, result: Result
+    ) -> "asyncio.Future[None]":
+        payload = msgspec.json.encode(result)
+        future = self._link.publish(self._topics.result, payload)
+        future.add_done_callback(_log_refusal)
+        if reply_to is not None:
+            reply = self._link.publish(reply_to, payload, correlation_data=correlation_data)
+            reply.add_done_callback(_log_refusal)
+        return future
+
+
+def _log_refusal(future: "asyncio.Future[None]") -> None:
+    error = None if future.cancelled() else future.exception()
+    if isinstance(error, LinkError):
+        log.warning("a result could not be published: %s", error)
+    elif error is not None:
+        raise error
+
+
+def _log_end(result: Result) -> None:
+    details = [f"{result.duration_s:.2f} s" if result.duration_s is not None else "", result.voice or ""]
+    details += ["cached"] if result.cached else [f"RTF {result.rtf:.2f}"] if result.rtf is not None else []
+    details += [f"without {', '.join(result.degraded)}"] if result.degraded else []
+    details += [f"{result.code}: {result.message}"] if result.code else [result.message or ""]
+    log.info("[%s] %s: %s", result.id, result.event, "; ".join(detail for detail in details if detail))

@@ -1,0 +1,69 @@
+"""The phrase cache: what was said once is not synthesised again."""
+
+import contextlib
+import hashlib
+import os
+import shutil
+from pathlib import Path
+
+import msgspec
+
+from daemon.synthesis.engine import SynthesisRequest
+
+
+class Phrase(msgspec.Struct, frozen=True, kw_only=True):
+    """What is known of a cached phrase besides its sound; stored beside it as `KEY.json`."""
+
+    engine: str
+    voice: str
+    sample_rate_hz: int
+    duration_s: float
+    degraded: tuple[str, ...]
+
+
+def key(request: SynthesisRequest, engine_version: str) -> str:
+    """One name for all that decides the samples."""
+    return hashlib.sha256(msgspec.msgpack.encode((engine_version, request))).hexdigest()
+
+
+class PhraseCache:
+    """A folder of `KEY.wav` with `KEY.json` beside each. Calls block; `prune` keeps it bounded."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    def start(self) -> None:
+        self.folder.mkdir(parents=True, exist_ok=True, mode=0o750)
+
+    def wav(self, phrase_key: str) -> Path:
+        return self.folder / f"{phrase_key}.wav"
+
+    def find(self, phrase_key: str) -> Phrase | None:
+        """The cached phrase, marked as used now; None when there is none or it is damaged."""
+        wav = self.wav(phrase_key)
+        try:
+            phrase = msgspec.json.decode(wav.with_suffix(".json").read_bytes(), type=Phrase)
+            os.utime(wav)
+        except (OSError, msgspec.DecodeError):
+            return None
+        return phrase
+
+    def describe(self, phrase_key: str, phrase: Phrase) -> None:
+        """Writes what belongs to a phrase; to be called before its WAV is put in place."""
+        path = self.wav(phrase_key).with_suffix(".json")
+        temporary = self.folder / f".{phrase_key}.json.tmp"
+        temporary.write_bytes(msgspec.json.encode(phrase))
+        temporary.replace(path)
+
+
+def link(source: Path, target: Path) -> None:
+    """Gives a whole file a second name, or copies it where the file system cannot. Raises `OSError`."""
+    with contextlib.suppress(FileExistsError):
+        try:
+            os.link(source, target)
+        except OSError as error:
+            if isinstance(error, FileExistsError) or not source.exists():
+                raise
+            temporary = target.with_name(f".{target.name}.tmp")
+            shutil.copyfile(source, temporary)
+            temporary.replace(target)
