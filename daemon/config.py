@@ -1,6 +1,5 @@
 """The configuration's shape: every option, its default, its unit and its range."""
 
-import re
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -130,8 +129,3 @@ def phrases_dir(config: Config, environment: dict[str, str]) -> Path:
     cache = environment.get("CACHE_DIRECTORY", "").split(":")[0]
     fallback = Path(cache) / "phrases" if cache else state_dir(config, environment) / "phrases"
     return Path(config.phrases.path).expanduser().absolute() if config.phrases.path else fallback
-
-
-def safe_node(host_name: str) -> str:
-    """A host name as a topic level and a Home Assistant object id."""
-    return re.sub(r"[^a-z0-9_-]+", "-", host_name.split(".")[0].lower()).strip("-") or "cosyvoiced"

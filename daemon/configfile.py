@@ -13,6 +13,7 @@ from daemon import styles
 from daemon.audio import chime
 from daemon.config import Config, Section
 from daemon.errors import CosyvoicedError
+from daemon.mqtt.topics import TopicError, Topics
 from daemon.synthesis.builtin import voices
 
 MAX_CONFIG_BYTES = 2**20
@@ -130,12 +131,10 @@ def _check_meaning(config: Config) -> Iterator[str]:
         yield "mqtt.tls: cert_file and key_file go together."
     if config.mqtt.broker == "embedded" and config.mqtt.tls:
         yield "mqtt.tls: the embedded broker has no TLS; use broker: external."
-    for name, topic in (("base_topic", config.mqtt.base_topic), ("node", config.mqtt.node or "x")):
-        if re.search(r"[+#\x00]", topic) or topic.startswith(("$", "/")) or topic.endswith("/"):
-            yield f"mqtt.{name}: '{topic}' cannot be part of a topic (no + # $, no / at its ends)."
-    for group in (*config.mqtt.groups, config.mqtt.node or "x"):
-        if re.search(r"[+#/\x00]", group):
-            yield f"mqtt: the node or group '{group}' must not hold any of + # /."
+    try:
+        Topics(config.mqtt.base_topic, config.mqtt.node or "node", config.mqtt.groups)
+    except TopicError as error:
+        yield f"mqtt: {error}."
 
 
 def _section_of(hint: Any) -> type[Section] | None:

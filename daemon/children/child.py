@@ -10,7 +10,7 @@ import logging
 import os
 import subprocess
 import sys
-from asyncio.subprocess import Process, SubprocessStreamProtocol
+from asyncio.subprocess import SubprocessStreamProtocol
 from collections.abc import Sequence
 from typing import Generic, TypeVar
 
@@ -25,6 +25,7 @@ M = TypeVar("M")
 
 STREAM_LIMIT_BYTES = 2**20
 LAST_WORDS_S = 1.0  # for a dead process's exit code and the end of its stderr to arrive
+STDERR_LINE_CHARACTERS = 2000  # as much as a log reader wants of one line
 REAP_S = 5.0  # a killed process still here is stuck in the kernel, on a dead disk for example
 
 
@@ -38,6 +39,29 @@ class ChildTimeout(ChildError):
 
 class ChildRefused(ChildError):
     """The child said, instead of `Ready`, why it cannot serve; the message is for the user."""
+
+
+class _Pipes(SubprocessStreamProtocol):
+    """asyncio's streams to a process, which also tell when it has exited.
+
+    `asyncio.subprocess.Process.wait` would not do: on Python 3.11 it waits for the end of the pipes too, and
+    so for a grandchild that holds one open, or for ever when output is left that nobody reads.
+    """
+
+    def __init__(self) -> None:
+        super().__init__(limit=STREAM_LIMIT_BYTES, loop=asyncio.get_running_loop())
+        self._exited = asyncio.Event()
+
+    def process_exited(self) -> None:
+        super().process_exited()
+        self._exited.set()
+
+    async def exits(self, within_s: float) -> bool:
+        """Whether the process is gone; waits up to `within_s` for it."""
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(within_s):
+                await self._exited.wait()
+        return self._exited.is_set()
 
 
 class Child(Generic[M]):
@@ -55,18 +79,18 @@ class Child(Generic[M]):
         self._argv = (sys.executable, "-m", module, *arguments)
         self._codec = codec
         self._env = env
-        self._process: Process | None = None
         self._transport: asyncio.SubprocessTransport | None = None
+        self._pipes: _Pipes | None = None
         self._stderr_task: asyncio.Task[None] | None = None
         self._read_task: asyncio.Task[M | None] | None = None
 
     @property
     def alive(self) -> bool:
-        return self._process is not None and self._process.returncode is None
+        return self._transport is not None and self._transport.get_returncode() is None
 
     @property
     def pid(self) -> int | None:
-        return self._process.pid if self._process is not None else None
+        return self._transport.get_pid() if self._transport is not None else None
 
     @property
     def rss_bytes(self) -> int:
@@ -88,8 +112,8 @@ class Child(Generic[M]):
         """
         loop = asyncio.get_running_loop()
         try:
-            self._transport, protocol = await loop.subprocess_exec(
-                lambda: SubprocessStreamProtocol(limit=STREAM_LIMIT_BYTES, loop=loop),
+            self._transport, self._pipes = await loop.subprocess_exec(
+                _Pipes,
                 *self._argv,
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
@@ -99,8 +123,7 @@ class Child(Generic[M]):
             )
         except OSError as error:
             raise ChildError(f"the {self.name} process could not be started: {error}") from error
-        self._process = Process(self._transport, protocol, loop)
-        self._stderr_task = asyncio.create_task(self._log_stderr(self._process))
+        self._stderr_task = asyncio.create_task(self._log_stderr(self._pipes))
         try:
             first = await self.receive(deadline_s)
             if isinstance(first, NotReady):
@@ -114,12 +137,13 @@ class Child(Generic[M]):
 
     async def send(self, message: Frame, deadline_s: float = 10.0) -> None:
         """Sends one message. Raises `ChildError`."""
-        if self._process is None or self._process.stdin is None or not self.alive:
+        stdin = self._pipes.stdin if self._pipes is not None else None
+        if stdin is None or not self.alive:
             raise ChildError(f"the {self.name} process is not running")
         try:
-            self._process.stdin.write(self._codec.encode(message))
+            stdin.write(self._codec.encode(message))
             async with asyncio.timeout(deadline_s):
-                await self._process.stdin.drain()
+                await stdin.drain()
         except TimeoutError as error:
             raise ChildTimeout(f"the {self.name} process took nothing for {deadline_s:g} s") from error
         except (ConnectionError, FrameError) as error:
@@ -132,11 +156,11 @@ class Child(Generic[M]):
             ChildTimeout: no message came within `deadline_s` (None: no limit).
             ChildError: the child ended or broke the protocol.
         """
-        process = self._process
-        if process is None or process.stdout is None:
+        pipes, transport = self._pipes, self._transport
+        if transport is None or pipes is None or pipes.stdout is None:
             raise ChildError(f"the {self.name} process is not running")
         # A task of its own, since a time-out must not stop the reading inside a frame.
-        reading = self._read_task or asyncio.create_task(self._codec.read(process.stdout))
+        reading = self._read_task or asyncio.create_task(self._codec.read(pipes.stdout))
         self._read_task = reading
         await asyncio.wait({reading}, timeout=deadline_s)
         if not reading.done():
@@ -150,8 +174,8 @@ class Child(Generic[M]):
         except (ConnectionError, FrameError) as error:
             raise ChildError(f"the {self.name} process broke the protocol: {error}") from error
         if message is None:
-            await _ends(process, LAST_WORDS_S)
-            raise ChildError(f"the {self.name} process ended ({_exit_reason(process.returncode)})")
+            await pipes.exits(LAST_WORDS_S)
+            raise ChildError(f"the {self.name} process ended ({_exit_reason(transport.get_returncode())})")
         return message
 
     async def kill(self) -> None:
@@ -160,44 +184,34 @@ class Child(Generic[M]):
 
     async def stop(self, grace_s: float = 2.0) -> None:
         """Closes the child's stdin, waits up to `grace_s` for it to leave, then kills and reaps it."""
-        process, transport = self._process, self._transport
-        if process is None or transport is None:
+        pipes, transport = self._pipes, self._transport
+        if pipes is None or transport is None:
             return
-        if process.stdin is not None:
-            process.stdin.close()
-        if process.returncode is None and grace_s > 0:
-            await _ends(process, grace_s)
-        if process.returncode is None:
+        if pipes.stdin is not None:
+            pipes.stdin.close()
+        if not await pipes.exits(grace_s):
             with contextlib.suppress(ProcessLookupError):
-                process.kill()
+                transport.kill()
         tasks = [task for task in (self._stderr_task, self._read_task) if task is not None]
-        await asyncio.wait(tasks, timeout=LAST_WORDS_S)  # the process's end ends them: its last words are logged
+        await asyncio.wait(tasks, timeout=LAST_WORDS_S)  # the end of the process ends them, all words logged
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
-        if not await _ends(process, REAP_S):
-            log.error("the %s process %d does not end although it was killed", self.name, process.pid)
+        if not await pipes.exits(REAP_S):
+            log.error("the %s process %d does not end although it was killed", self.name, transport.get_pid())
         transport.close()  # pipes that a grandchild holds open, or that nobody read to their end
-        if self._process is process:
-            self._process = self._transport = self._stderr_task = self._read_task = None
+        if self._transport is transport:
+            self._transport = self._pipes = self._stderr_task = self._read_task = None
 
-    async def _log_stderr(self, process: Process) -> None:
-        while process.stderr is not None:
+    async def _log_stderr(self, pipes: _Pipes) -> None:
+        while pipes.stderr is not None:
             try:
-                line = await process.stderr.readline()
+                line = await pipes.stderr.readline()
             except ValueError:  # a line over the stream's limit: its rest comes as the next line
                 continue
             if not line:
                 return
-            log.info("%s: %s", self.name, line.decode(errors="replace").rstrip()[:2000])
-
-
-async def _ends(process: Process, within_s: float) -> bool:
-    """Whether the process has ended; waits up to `within_s` for it."""
-    with contextlib.suppress(TimeoutError):
-        async with asyncio.timeout(within_s):
-            await process.wait()
-    return process.returncode is not None
+            log.info("%s: %s", self.name, line.decode(errors="replace").rstrip()[:STDERR_LINE_CHARACTERS])
 
 
 def _exit_reason(returncode: int | None) -> str:

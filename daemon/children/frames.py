@@ -57,11 +57,12 @@ class Codec(Generic[M]):
 
     async def read(self, reader: asyncio.StreamReader) -> M | None:
         """The next message, or None at a clean end of the stream. Raises `FrameError`."""
+        head = b""
         try:
-            length = _checked_length(await reader.readexactly(_LENGTH.size))
-            return self.decode(await reader.readexactly(length))
+            head = await reader.readexactly(_LENGTH.size)
+            return self.decode(await reader.readexactly(_checked_length(head)))
         except asyncio.IncompleteReadError as error:
-            if not error.partial:
+            if not head and not error.partial:
                 return None
             raise FrameError("the stream ended inside a frame") from error
 

@@ -10,6 +10,10 @@ from daemon.children.frames import Codec, Frame
 M = TypeVar("M")
 
 
+class ParentGone(Exception):
+    """The daemon no longer takes messages: nothing is left to do but to leave."""
+
+
 class Parent(Generic[M]):
     """The daemon, as its child process sees it: messages come from it, and any thread may send to it."""
 
@@ -24,11 +28,14 @@ class Parent(Generic[M]):
         return self._codec.read_blocking(self._incoming)
 
     def send(self, message: Frame) -> None:
-        """Sends one message. Raises `FrameError`, or `BrokenPipeError` when the daemon is gone."""
+        """Sends one message. Raises `FrameError`, or `ParentGone`."""
         data = self._codec.encode(message)
-        with self._sending:
-            self._outgoing.write(data)
-            self._outgoing.flush()
+        try:
+            with self._sending:
+                self._outgoing.write(data)
+                self._outgoing.flush()
+        except BrokenPipeError as error:
+            raise ParentGone("the daemon's end of the pipe is closed") from error
 
 
 def claim_stdio(codec: Codec[M]) -> Parent[M]:

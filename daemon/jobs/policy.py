@@ -3,99 +3,75 @@
 Source: Speech Dispatcher's SSIP documentation, chapter "Priority categories".
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Iterable
 from typing import Literal, NamedTuple
 
 from daemon.clock import Moment
-from daemon.jobs.job import Job, Priority
+from daemon.jobs.job import Priority
 from daemon.jobs.journal import Entry
 
 LAST_OF_SERIES_S = 2.0  # a progress that no newer one followed for so long was the series' last
 
 Interrupt = Literal["postpone", "cancel"]
 
-_ORDER = {
-    Priority.IMPORTANT: 0,
-    Priority.MESSAGE: 1,
-    Priority.TEXT: 2,
-    Priority.NOTIFICATION: 3,
-    Priority.PROGRESS: 3,
+_IMPORTANT, _MESSAGE, _TEXT, _NOTIFICATION, _PROGRESS = Priority
+
+# What each priority cuts off while it is being spoken. A progress is cut off as `_cut_progress` says.
+_CUTS: dict[Priority, dict[Priority, Interrupt]] = {
+    _IMPORTANT: {_MESSAGE: "postpone", _TEXT: "postpone", _NOTIFICATION: "cancel"},
+    _MESSAGE: {_TEXT: "cancel", _NOTIFICATION: "cancel"},
+    _TEXT: {_TEXT: "cancel", _NOTIFICATION: "cancel"},
+    _NOTIFICATION: {_NOTIFICATION: "cancel"},
+    _PROGRESS: {_NOTIFICATION: "cancel"},
 }
+# What each priority makes of no use while it waits.
+_DROPS: dict[Priority, tuple[Priority, ...]] = {
+    _IMPORTANT: (_NOTIFICATION,),
+    _MESSAGE: (_TEXT, _NOTIFICATION),
+    _TEXT: (_TEXT, _NOTIFICATION),
+    _NOTIFICATION: (_NOTIFICATION,),
+    _PROGRESS: (_PROGRESS, _NOTIFICATION),
+}
+_RANK = {_IMPORTANT: 0, _MESSAGE: 1, _TEXT: 2, _NOTIFICATION: 3, _PROGRESS: 3}
 
 
 class Arrival(NamedTuple):
     """What happens when a job arrives."""
 
-    admitted: bool = True  # False: the new one itself is cancelled
-    cancelled: tuple[int, ...] = ()  # seq of waiting jobs that end as cancelled
+    admitted: bool = True  # False: the new one itself ends as cancelled
+    dropped: tuple[Priority, ...] = ()  # waiting jobs of these priorities end as cancelled
     interrupt: Interrupt | None = None  # what happens to the one being spoken
 
 
-def arrive(new: Job, speaking: Entry | None, waiting: Sequence[Entry], paused: bool) -> Arrival:
-    """Decides what a new job cancels, postpones or waits for."""
-    current = speaking.job.priority if speaking else None
+def arrive(new: Priority, speaking: Priority | None, waiting: Collection[Priority], paused: bool) -> Arrival:
+    """Decides what a new job cancels, postpones or waits for.
 
-    def of(*priorities: Priority) -> tuple[int, ...]:
-        return tuple(entry.seq for entry in waiting if entry.job.priority in priorities)
-
-    # A progress cut while a newer one waits is old news; the last of a series is still to be heard.
-    cut_progress: Interrupt = "cancel" if of(Priority.PROGRESS) else "postpone"
-    cuts: dict[Priority, dict[Priority, Interrupt]] = {
-        Priority.IMPORTANT: {
-            Priority.MESSAGE: "postpone",
-            Priority.TEXT: "postpone",
-            Priority.NOTIFICATION: "cancel",
-            Priority.PROGRESS: cut_progress,
-        },
-        Priority.MESSAGE: {
-            Priority.TEXT: "cancel",
-            Priority.NOTIFICATION: "cancel",
-            Priority.PROGRESS: cut_progress,
-        },
-        Priority.TEXT: {
-            Priority.TEXT: "cancel",
-            Priority.NOTIFICATION: "cancel",
-            Priority.PROGRESS: cut_progress,
-        },
-        Priority.NOTIFICATION: {Priority.NOTIFICATION: "cancel"},
-        Priority.PROGRESS: {Priority.NOTIFICATION: "cancel"},
-    }
-    drops: dict[Priority, tuple[Priority, ...]] = {
-        Priority.IMPORTANT: (Priority.NOTIFICATION,),
-        Priority.MESSAGE: (Priority.TEXT, Priority.NOTIFICATION),
-        Priority.TEXT: (Priority.TEXT, Priority.NOTIFICATION),
-        Priority.NOTIFICATION: (Priority.NOTIFICATION,),
-        Priority.PROGRESS: (Priority.PROGRESS, Priority.NOTIFICATION),
-    }
-    others = (Priority.IMPORTANT, Priority.MESSAGE, Priority.TEXT, Priority.PROGRESS)
-    if new.priority == Priority.NOTIFICATION and (paused or current in others or of(*others)):
-        return Arrival(admitted=False)
-    if new.priority == Priority.PROGRESS and paused:
-        return Arrival(admitted=False)
-    interrupt = cuts[new.priority].get(current) if current else None
-    return Arrival(cancelled=of(*drops[new.priority]), interrupt=interrupt)
-
-
-def choose(waiting: Sequence[Entry], now: Moment) -> Entry | None:
-    """The job to speak next, or None while there is none.
-
-    The last progress of a series counts as a message once it has waited; before that it only
-    gets its turn when nothing else waits.
+    Args:
+        speaking: the priority of the job being spoken.
+        waiting: the priorities of which jobs wait.
     """
+    if new == _NOTIFICATION and (paused or ({speaking, *waiting} - {None, _NOTIFICATION})):
+        return Arrival(admitted=False)
+    if new == _PROGRESS and paused:
+        return Arrival(admitted=False)
+    interrupt = _CUTS[new].get(speaking) if speaking else None
+    if speaking == _PROGRESS and new in (_IMPORTANT, _MESSAGE, _TEXT):
+        # Cut while a newer one waits, it is old news; as the last of its series it is still to be heard.
+        interrupt = "cancel" if _PROGRESS in waiting else "postpone"
+    return Arrival(dropped=_DROPS[new], interrupt=interrupt)
+
+
+def choose(candidates: Iterable[Entry], now: Moment) -> Entry | None:
+    """The job to speak next, or None. The last progress of a series counts as a message once it waited."""
 
     def rank(entry: Entry) -> tuple[int, int]:
-        job = entry.job
-        raised = job.priority == Priority.PROGRESS and now.seconds_since(job.accepted_at) >= LAST_OF_SERIES_S
-        return _ORDER[Priority.MESSAGE if raised else job.priority], entry.seq
+        waited_s = now.seconds_since(entry.job.accepted_at)
+        raised = entry.job.priority == _PROGRESS and waited_s >= LAST_OF_SERIES_S
+        return _RANK[_MESSAGE if raised else entry.job.priority], entry.seq
 
-    return min(waiting, key=rank, default=None)
+    return min(candidates, key=rank, default=None)
 
 
-def split_stale(waiting: Sequence[Entry], now: Moment) -> tuple[list[Entry], list[Entry]]:
-    """Waiting jobs that are stale, and those that are not."""
-    stale: list[Entry] = []
-    fresh: list[Entry] = []
-    for entry in waiting:
-        is_stale = not entry.postponed and entry.job.expires_in_s(now) <= 0
-        (stale if is_stale else fresh).append(entry)
-    return stale, fresh
+def is_stale(entry: Entry, now: Moment) -> bool:
+    """Whether it waited longer than it may. One that was begun and postponed is not stale any more."""
+    return not entry.postponed and entry.job.expires_in_s(now) <= 0

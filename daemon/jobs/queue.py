@@ -1,6 +1,7 @@
 """The announcements that wait, and the one that is being spoken. In memory; the journal is behind it."""
 
 import asyncio
+import bisect
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
@@ -14,7 +15,7 @@ from daemon.jobs.journal import Entry
 class Admission(NamedTuple):
     """What the arrival of one job did to others; the caller reports it."""
 
-    dropped: list[Entry]  # waiting jobs that end as cancelled, the new one itself included
+    dropped: list[Entry]  # jobs that end as cancelled, the new one itself included
     interrupt: policy.Interrupt | None
 
 
@@ -24,45 +25,39 @@ class JobQueue:
     def __init__(self, limit: int, clock: Clock) -> None:
         self._limit = limit
         self._clock = clock
-        self._waiting: list[Entry] = []
+        self._waiting: dict[Priority, list[Entry]] = {priority: [] for priority in Priority}
         self._changed = asyncio.Event()
         self.current: Entry | None = None
         self.paused = False
 
     def __len__(self) -> int:
-        return len(self._waiting)
+        return sum(len(entries) for entries in self._waiting.values())
 
-    def check_room(self, priority: Priority, more: int = 0) -> None:
-        """Raises `AnnouncementError` (queue_full). Important ones have room of their own.
-
-        Args:
-            more: jobs that are about to be admitted besides.
-        """
-        important = priority == Priority.IMPORTANT
-        same = sum((entry.job.priority == Priority.IMPORTANT) == important for entry in self._waiting)
-        if same + more >= self._limit:
+    def check_room(self, priority: Priority) -> None:
+        """Raises `AnnouncementError` (queue_full). Important ones have as much room of their own."""
+        important = len(self._waiting[Priority.IMPORTANT])
+        if (important if priority == Priority.IMPORTANT else len(self) - important) >= self._limit:
             raise AnnouncementError(Code.QUEUE_FULL, f"{self._limit} announcements are waiting already")
 
     def admit(self, entry: Entry) -> Admission:
         """Puts a journalled job into the queue by the rules of its priority."""
-        arrival = policy.arrive(entry.job, self.current, self._waiting, self.paused)
-        dropped = self._take(lambda other: other.seq in arrival.cancelled)
-        if arrival.admitted:
-            self._waiting.append(entry)
-            self._changed.set()
-        else:
-            dropped.append(entry)
+        speaking = self.current.job.priority if self.current else None
+        waiting = [priority for priority, entries in self._waiting.items() if entries]
+        arrival = policy.arrive(entry.job.priority, speaking, waiting, self.paused)
+        if not arrival.admitted:
+            return Admission([entry], None)
+        dropped = self._take(lambda other: other.job.priority in arrival.dropped and not other.postponed)
+        self._insert(entry)
         return Admission(dropped, arrival.interrupt)
 
     def restore(self, entries: Sequence[Entry]) -> None:
         """Takes over what an earlier run accepted; no rule is applied twice."""
-        self._waiting.extend(entries)
-        self._changed.set()
+        for entry in entries:
+            self._insert(entry)
 
     def postpone(self, entry: Entry) -> None:
-        """Puts the interrupted job back; its place in the order of acceptance is kept."""
-        self._waiting.append(entry._replace(postponed=True))
-        self._changed.set()
+        """Puts the interrupted job back at its place in the order of acceptance."""
+        self._insert(entry._replace(postponed=True))
 
     def cancel(self, job_id: str) -> list[Entry]:
         return self._take(lambda entry: entry.job.id == job_id)
@@ -72,8 +67,8 @@ class JobQueue:
 
     def take_stale(self) -> list[Entry]:
         """Removes and returns what has waited too long."""
-        stale, self._waiting = policy.split_stale(self._waiting, self._clock())
-        return stale
+        now = self._clock()
+        return self._take(lambda entry: policy.is_stale(entry, now))
 
     def pause(self) -> None:
         self.paused = True
@@ -86,22 +81,31 @@ class JobQueue:
         """Waits for the next job, makes it the current one and removes it from the waiting ones."""
         while True:
             self._changed.clear()
-            chosen = (
-                None
-                if self.paused
-                else policy.choose(policy.split_stale(self._waiting, self._clock())[1], self._clock())
+            now = self._clock()
+            firsts = (
+                next((entry for entry in entries if not policy.is_stale(entry, now)), None)
+                for entries in self._waiting.values()
             )
+            chosen = None if self.paused else policy.choose(filter(None, firsts), now)
             if chosen is not None:
-                self._waiting.remove(chosen)
+                self._waiting[chosen.job.priority].remove(chosen)
                 self.current = chosen
                 return chosen
             await self._changed.wait()
 
     def done(self) -> None:
+        """The current job has ended or was put back."""
         self.current = None
 
+    def _insert(self, entry: Entry) -> None:
+        bisect.insort(self._waiting[entry.job.priority], entry, key=lambda other: other.seq)
+        self._changed.set()
+
     def _take(self, matches: Callable[[Entry], bool]) -> list[Entry]:
-        taken = [entry for entry in self._waiting if matches(entry)]
-        if taken:
-            self._waiting = [entry for entry in self._waiting if not matches(entry)]
+        taken: list[Entry] = []
+        for priority, entries in self._waiting.items():
+            hit = [entry for entry in entries if matches(entry)]
+            if hit:
+                taken += hit
+                self._waiting[priority] = [entry for entry in entries if not matches(entry)]
         return taken

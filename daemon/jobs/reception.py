@@ -13,9 +13,10 @@ from daemon.jobs.ledger import Ledger
 from daemon.jobs.policy import Interrupt
 from daemon.jobs.queue import JobQueue
 from daemon.mqtt.intake import Defaults, Envelope, Refused, parse_say
-from daemon.mqtt.link import Delivery, Link
+from daemon.mqtt.link import Link
 from daemon.mqtt.messages import Event
 from daemon.mqtt.results import Results
+from daemon.mqtt.traffic import Delivery
 
 log = logging.getLogger(__name__)
 
@@ -40,7 +41,7 @@ class Reception:
         queue: JobQueue,
         results: Results,
         defaults: Callable[[], Defaults],
-        interrupt: Callable[[Interrupt], None],
+        interrupt: Callable[[Interrupt], object],
         clock: Clock,
     ) -> None:
         self._link = link
@@ -90,7 +91,7 @@ class Reception:
                 self._results.rejected(error, error.request_id, error.reply_to, delivery.correlation_data)
         await self._enter(jobs)
         for say in batch:
-            self._link.ack(say.delivery)
+            self._link.acknowledge(say.delivery)
 
     async def _enter(self, jobs: list[tuple[Job, bool]]) -> None:
         if not jobs:

@@ -14,7 +14,7 @@ from daemon import styles
 from daemon.clock import Moment
 from daemon.errors import AnnouncementError, Code
 from daemon.jobs.job import Job, Output, Priority
-from daemon.mqtt.topics import check_publishable
+from daemon.mqtt.topics import TopicError, check_publishable
 
 MAX_JSON_BYTES = 64 * 1024
 MAX_ID_LENGTH = 128
@@ -286,10 +286,9 @@ def _is_reply_topic(topic: str, base_topic: str) -> bool:
     """Results may go anywhere but to where a daemon would take them for a request: that is a loop."""
     try:
         check_publishable(topic)
-    except ValueError:
+    except TopicError:
         return False
-    asks_a_daemon = topic.startswith(f"{base_topic}/") and {"say", "command", "set"} & set(topic.split("/"))
-    return not topic.startswith("$") and not asks_a_daemon
+    return not (topic.startswith(f"{base_topic}/") and {"say", "command", "set"} & set(topic.split("/")))
 
 
 def _encodable(text: str) -> str:

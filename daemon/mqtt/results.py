@@ -15,8 +15,9 @@ from daemon.errors import AnnouncementError
 from daemon.jobs.job import Job
 from daemon.jobs.journal import Entry, JournalError
 from daemon.jobs.ledger import Ledger
-from daemon.mqtt.link import Link, LinkError
+from daemon.mqtt.link import Link
 from daemon.mqtt.messages import Event, Result, timestamp
+from daemon.mqtt.settings import LinkError
 from daemon.mqtt.topics import Topics
 
 log = logging.getLogger(__name__)
@@ -107,8 +108,10 @@ class Results:
         )
 
     def _publish_final(self, seq: int, job: Job, result: Result) -> None:
-        self._in_flight.add(seq)
         future = self._publish(job.reply_to, job.correlation_data, result)
+        if future is None:
+            return  # told again at the next connection
+        self._in_flight.add(seq)
 
         def confirm(done: "asyncio.Future[None]") -> None:
             self._in_flight.discard(seq)
@@ -119,22 +122,16 @@ class Results:
 
     def _publish(
         self, reply_to: str | None, correlation_data: bytes | None, result: Result
-    ) -> "asyncio.Future[None]":
+    ) -> "asyncio.Future[None] | None":
+        """Publishes to the result topic and to the reply topic; None when there is no room for it."""
         payload = msgspec.json.encode(result)
-        future = self._link.publish(self._topics.result, payload)
-        future.add_done_callback(_log_refusal)
-        if reply_to is not None:
-            reply = self._link.publish(reply_to, payload, correlation_data=correlation_data)
-            reply.add_done_callback(_log_refusal)
-        return future
-
-
-def _log_refusal(future: "asyncio.Future[None]") -> None:
-    error = None if future.cancelled() else future.exception()
-    if isinstance(error, LinkError):
-        log.warning("a result could not be published: %s", error)
-    elif error is not None:
-        raise error
+        try:
+            if reply_to is not None:
+                self._link.publish(reply_to, payload, correlation_data=correlation_data)
+            return self._link.publish(self._topics.result, payload)
+        except LinkError as error:
+            log.warning("[%s] the result '%s' cannot be published now: %s", result.id, result.event, error)
+            return None
 
 
 def _log_end(result: Result) -> None:

@@ -1,10 +1,8 @@
-"""What the link to a broker is told, and what it tells of itself."""
+"""Which broker the daemon talks to, and how."""
 
 import ssl
 from collections.abc import Callable
 from dataclasses import dataclass, field
-
-import msgspec
 
 from daemon.errors import CosyvoicedError
 
@@ -13,9 +11,20 @@ class LinkError(CosyvoicedError):
     """The broker cannot be reached, refused something, or was asked for something it cannot do."""
 
 
+class _Socket(ssl.SSLSocket):
+    """Closes itself when the handshake fails; paho drops it open, for the garbage collector to warn of."""
+
+    def do_handshake(self, block: bool = False) -> None:
+        try:
+            super().do_handshake(block)
+        except OSError:
+            self.close()
+            raise
+
+
 @dataclass(frozen=True)
 class Tls:
-    """Encryption. Without `ca_file` the system's authorities are trusted; the client certificate is optional."""
+    """Encryption. Without `ca_file` the system's authorities are trusted."""
 
     ca_file: str | None = None
     cert_file: str | None = None
@@ -31,6 +40,7 @@ class Tls:
         except OSError as error:  # ssl.SSLError is one
             files = ", ".join(name for name in (self.ca_file, self.cert_file, self.key_file) if name)
             raise LinkError(f"cannot use the TLS files {files}: {error}") from error
+        context.sslsocket_class = _Socket
         if self.insecure:
             context.check_hostname = False
             context.verify_mode = ssl.CERT_NONE
@@ -71,29 +81,8 @@ class LinkSettings:
         return f"{host}:{self.port}"
 
     def current_password(self) -> str | None:
-        return self.password() if callable(self.password) else self.password
-
-
-class Delivery(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """One message that came in, and what is needed to acknowledge it."""
-
-    topic: str
-    payload: bytes
-    qos: int
-    retain: bool  # True only for a stored message that the broker replays
-    dup: bool
-    mid: int
-    connection: int  # which connection it came by; an acknowledgement is good on that one only
-    response_topic: str | None = None
-    correlation_data: bytes | None = None
-    message_expiry_s: int | None = None  # what is left of it
-
-
-class LinkStatus(msgspec.Struct, frozen=True, kw_only=True):
-    """The link now, for state messages and for the doctor."""
-
-    address: str
-    connected: bool
-    protocol: str | None  # "5" or "3.1.1"; None until a broker has accepted us
-    last_error: str | None  # one sentence; None after a connection without complaint
-    waiting: int  # outgoing messages not yet acknowledged by the broker
+        """The password as it is now. Raises `LinkError` when its file cannot be read."""
+        try:
+            return self.password() if callable(self.password) else self.password
+        except OSError as error:
+            raise LinkError(f"cannot read the MQTT password: {error}") from error

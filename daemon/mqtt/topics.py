@@ -11,8 +11,8 @@ FALLBACK_NODE = "speaker"
 _RESERVED_NODES = ("all", "group")  # `<base>/all/say` and `<base>/group/<g>/say` are everybody's
 
 
-class TopicError(CosyvoicedError):
-    """A name that cannot stand in a topic; the message says which, and why."""
+class TopicError(CosyvoicedError, ValueError):
+    """A name that cannot stand in a topic, or a topic that cannot be published to; the message says why."""
 
 
 @dataclass(frozen=True)
@@ -119,15 +119,17 @@ class Topics:
         return frozenset((*groups, f"{self.base}/all/say"))
 
 
-def is_publishable(topic: str) -> bool:
-    """Whether a message may be published to `topic`: no wildcard, no control character, not the broker's own."""
-    return (
-        bool(topic)
-        and topic.isprintable()
-        and not topic.startswith("$")
-        and not set(topic) & set("+#")
-        and len(topic.encode()) <= MAX_TOPIC_BYTES
-    )
+def check_publishable(topic: str) -> None:
+    """Raises `TopicError` for a topic that no message may be published to."""
+    if not topic:
+        raise TopicError("the topic is empty")
+    if topic.startswith("$"):
+        raise TopicError(f"the topic {topic[:60]!r} starts with '$', which is kept for brokers")
+    for character in topic:
+        if character in "+#" or not character.isprintable():
+            raise TopicError(f"the topic {topic[:60]!r} holds {character!r}, which cannot be published to")
+    if len(topic.encode()) > MAX_TOPIC_BYTES:
+        raise TopicError(f"the topic {topic[:60]!r}... is longer than {MAX_TOPIC_BYTES} bytes")
 
 
 def node_from_host(host: str) -> str:

@@ -48,6 +48,11 @@ class PhraseCache:
             return None
         return phrase
 
+    def drop(self, phrase_key: str) -> None:
+        """Forgets a phrase."""
+        for path in (self.wav(phrase_key), self.wav(phrase_key).with_suffix(".json")):
+            path.unlink(missing_ok=True)
+
     def describe(self, phrase_key: str, phrase: Phrase) -> None:
         """Writes what belongs to a phrase; to be called before its WAV is put in place."""
         path = self.wav(phrase_key).with_suffix(".json")

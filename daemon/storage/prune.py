@@ -65,7 +65,7 @@ def prune(folder: Path, limits: Store) -> int:
             path.unlink(missing_ok=True)
     if doomed:
         log.info("pruned %d files from %s", len(doomed), folder)
-    for leftover in folder.glob(".*.tmp"):
+    for leftover in (*folder.glob(".*.tmp"), *folder.glob(".*.part")):
         if now_wall_s - leftover.stat().st_mtime > _LEFTOVER_AGE_S:
             leftover.unlink(missing_ok=True)
     return sum(file.bytes for file in files) - sum(file.bytes for file in doomed)

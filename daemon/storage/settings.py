@@ -10,35 +10,40 @@ log = logging.getLogger(__name__)
 
 
 class Settings(msgspec.Struct, frozen=True, kw_only=True):
-    """Each is None until it is set: then the configuration's value counts."""
+    """Each of the first three is None until it is set: then the configuration's value counts."""
 
     volume: int | None = None  # 0 to 100
     voice: str | None = None
     style: str | None = None
     do_not_disturb: bool = False
+    quiet_by_clock: bool = False  # the quiet hours switched do_not_disturb on
 
 
-class SettingsFile:
-    """One small JSON file, written whole."""
+class SettingsStore:
+    """The settings in force, and one small JSON file, written whole at every change."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
+        self.current = Settings()
 
-    def load(self) -> Settings:
-        """The stored settings; defaults where there are none or they cannot be read."""
+    def load(self) -> None:
+        """Reads the file; the defaults count where there is none or it cannot be read."""
         try:
-            return msgspec.json.decode(self._path.read_bytes(), type=Settings)
+            self.current = msgspec.json.decode(self._path.read_bytes(), type=Settings)
         except FileNotFoundError:
-            return Settings()
+            return
         except (OSError, msgspec.DecodeError) as error:
             log.warning("the settings in %s cannot be read (%s); the defaults count", self._path, error)
-            return Settings()
 
     def save(self, settings: Settings) -> None:
-        """Writes and synchronises the file. Raises `OSError`."""
+        """Takes the settings into force, and writes them; a failure to write is logged."""
+        self.current = settings
         temporary = self._path.with_name(f".{self._path.name}.tmp")
-        with temporary.open("wb") as file:
-            file.write(msgspec.json.format(msgspec.json.encode(settings)))
-            file.flush()
-            os.fsync(file.fileno())
-        temporary.replace(self._path)
+        try:
+            with temporary.open("wb") as file:
+                file.write(msgspec.json.format(msgspec.json.encode(settings)))
+                file.flush()
+                os.fsync(file.fileno())
+            temporary.replace(self._path)
+        except OSError as error:
+            log.warning("the settings cannot be written, they count until the next start: %s", error)

@@ -20,8 +20,8 @@ from typing import TYPE_CHECKING
 import msgspec
 import numpy as np
 
-from daemon.children.frames import FrameError, NotReady, Ready
-from daemon.children.parent import Parent, claim_stdio
+from daemon.children.frames import NotReady, Ready
+from daemon.children.parent import Parent, ParentGone, claim_stdio
 from daemon.synthesis.engine import Engine, EngineError
 from daemon.synthesis.protocol import (
     TO_WORKER,
@@ -46,7 +46,7 @@ EngineFactory = Callable[[Path, int], Engine]  # state folder, threads
 NICENESS = 5  # below the speaker process and the daemon, above batch work: playback must not stutter
 PCM_PEAK = 2**15 - 1
 
-EXIT_LEFT, EXIT_BROKEN, EXIT_PROTOCOL = 0, 1, 2
+EXIT_LEFT, EXIT_BROKEN, EXIT_DEAF = 0, 1, 3  # 2 is argparse's
 
 
 def _builtin(state_dir: Path, threads: int) -> Engine:
@@ -67,7 +67,7 @@ class Worker:
         self._cancelled_job = 0  # jobs count from 1, and only the one being worked on is ever cancelled
 
     def serve(self, create: Callable[[], Engine]) -> int:
-        """Loads the engine and works until the daemon leaves, which ends the process, or the engine breaks."""
+        """Loads the engine and works until the engine breaks; the daemon's leaving ends the process."""
         threading.Thread(target=self._listen, name="listener", daemon=True).start()
         try:
             engine = create()
@@ -86,6 +86,8 @@ class Worker:
             job = self._jobs.get()
             try:
                 self._parent.send(self._speak(engine, job))
+            except ParentGone:
+                raise
             except Exception as error:
                 log.exception("job %d: the engine broke, so this process ends", job.job)
                 self._parent.send(Failed(job.job, f"the engine broke: {_named(error)}", broken=True))
@@ -110,7 +112,6 @@ class Worker:
 
     def _listen(self) -> None:
         """The second thread: ends the whole process at once when the daemon leaves or talks nonsense."""
-        code = EXIT_LEFT
         try:
             while (message := self._parent.receive()) is not None:
                 match message:
@@ -120,17 +121,16 @@ class Worker:
                         self._cancelled_job = message.job
                     case Ping():
                         self._parent.send(Pong(message.token, _rss_bytes()))
-        except BrokenPipeError:  # the daemon is gone
-            pass
-        except FrameError:
-            log.exception("the daemon broke the protocol")
-            code = EXIT_PROTOCOL
-        finally:
-            os._exit(code)
+        except ParentGone:
+            os._exit(EXIT_LEFT)
+        except Exception:
+            log.exception("cannot hear the daemon any more")
+            os._exit(EXIT_DEAF)
+        os._exit(EXIT_LEFT)
 
 
 def to_pcm(samples: "Samples") -> bytes:
-    """16-bit little-endian PCM, rounded, and clipped at full scale. Raises `ValueError`: not a mono signal."""
+    """16-bit little-endian PCM, rounded, clipped at full scale. Raises `ValueError`: no mono signal."""
     if samples.ndim != 1 or not np.isfinite(samples).all():
         raise ValueError(f"the engine made samples of shape {samples.shape} that are no mono signal")
     return np.rint(np.clip(samples, -1.0, 1.0) * PCM_PEAK).astype("<i2").tobytes()
@@ -164,7 +164,7 @@ def main(argv: Sequence[str] | None = None, engines: Mapping[str, EngineFactory]
     os.nice(NICENESS)
     try:
         return Worker(parent).serve(lambda: engines[arguments.engine](arguments.state, arguments.threads))
-    except BrokenPipeError:  # the daemon is gone, and so is everyone who could be told
+    except ParentGone:
         return EXIT_LEFT
 
 

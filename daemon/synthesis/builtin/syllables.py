@@ -24,7 +24,7 @@ _FINALS: dict[str, tuple[str, str]] = {
     **{"o": ("wo", ""), "ong": ("ʊ", "ŋ"), "ou": ("ou", "")},
     **{"u": ("u", ""), "ua": ("wa", ""), "uai": ("wai", ""), "uan": ("wa", "n"), "uang": ("wa", "ŋ")},
     **{"ui": ("wei", ""), "un": ("wə", "n"), "uo": ("wo", ""), "ueng": ("wə", "ŋ")},
-    **{"v": ("y", ""), "ve": ("ɥe", ""), "van": ("ɥɛ", "n"), "vn": ("y", "n")},
+    **{"v": ("y", ""), "ue": ("ɥe", ""), "ve": ("ɥe", ""), "van": ("ɥɛ", "n"), "vn": ("y", "n")},
 }
 
 # What y and w spell: the syllable without an initial.

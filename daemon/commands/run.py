@@ -1,0 +1,125 @@
+"""`cosyvoiced run`: the daemon in the foreground."""
+
+import asyncio
+import json
+import logging
+import signal
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from daemon import configfile, logs
+from daemon.app import App, link_settings, topics
+from daemon.config import Config
+from daemon.configfile import ConfigError
+from daemon.errors import CosyvoicedError
+from daemon.instance import AlreadyRunningError
+from daemon.mqtt.caller import Caller, is_success
+from daemon.mqtt.messages import Result
+
+log = logging.getLogger(__name__)
+
+GREETING = "你好，语音播报已经就绪。Hello, I am ready to speak."
+ONCE_DEADLINE_S = 300.0  # the first start joins the model
+
+
+def run(path: Path, once: str | None, greet: bool) -> int:
+    """Runs the daemon until it is told to stop; the exit code. Raises `CosyvoicedError`."""
+    config = configfile.load(path)
+    logs.setup("warning" if once is not None and config.log_level == "info" else config.log_level)
+    if once is not None:
+        return _say_once(config, once)
+    while True:
+        again = asyncio.run(_run(config, greet))
+        if not again:
+            return 0
+        greet = False
+        try:
+            config = configfile.load(path)
+        except ConfigError as error:
+            for problem in error.problems:
+                log.error("reload: %s", problem)  # noqa: TRY400 (a sentence for the user)
+            log.warning("reload: the old configuration stays in force")
+
+
+async def _run(config: Config, greet: bool) -> bool:
+    """One life of the daemon; whether it is to start again with the configuration read anew."""
+    app = App(config)
+    _stop_on_signals(app)
+    greeting: asyncio.Task[None] | None = None
+
+    def online() -> None:
+        nonlocal greeting
+        if greet:
+            greeting = asyncio.create_task(asyncio.to_thread(_greet, config, app.address))
+
+    return await app.run(online) == "reload"
+
+
+def _stop_on_signals(app: App) -> None:
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        loop.add_signal_handler(number, app.end, "stop")
+    loop.add_signal_handler(signal.SIGHUP, app.end, "reload")
+
+
+def _greet(config: Config, address: tuple[str, int]) -> None:
+    """Announces the daemon the way a user would, and shows the way to the next announcement."""
+    try:
+        result = _call(config, address, {"text": GREETING})
+    except CosyvoicedError as error:
+        log.warning("the greeting failed: %s", error)
+        return
+    print(shown(result))
+    topic = f"{topics(config).own}/say"
+    print("\nSay something else (or: .venv/bin/cosyvoiced say '...'):")
+    print(
+        f"  mosquitto_pub -h {address[0]} -p {address[1]} -q 1 -t '{topic}' -m '洗衣机已经洗好了'", flush=True
+    )
+
+
+def _say_once(config: Config, text: str) -> int:
+    """Says one thing by the whole real path: by a daemon of its own, or by the one that runs already."""
+    try:
+        result = asyncio.run(once(config, {"text": text}))
+    except AlreadyRunningError:
+        result = _call(config, (config.mqtt.host, config.mqtt.port), {"text": text})
+    print(shown(result))
+    return 0 if is_success(result) else _complain(result)
+
+
+async def once(config: Config, fields: dict[str, Any]) -> Result:
+    """Starts a daemon, says one thing through it, and stops it. Raises `CosyvoicedError`."""
+    app = App(config)
+    _stop_on_signals(app)
+    ready = asyncio.Event()
+    life = asyncio.create_task(app.run(ready.set))
+    try:
+        waiting = asyncio.create_task(ready.wait())
+        await asyncio.wait({life, waiting}, timeout=ONCE_DEADLINE_S, return_when=asyncio.FIRST_COMPLETED)
+        if life.done():
+            await life
+            raise CosyvoicedError("stopped before anything was said")
+        if not ready.is_set():
+            raise CosyvoicedError("no MQTT broker took the connection in time")
+        return await asyncio.to_thread(_call, config, app.address, fields)
+    finally:
+        app.end()
+        await asyncio.wait({life})
+
+
+def _call(config: Config, address: tuple[str, int], fields: dict[str, Any]) -> Result:
+    with Caller(link_settings(config, *address), topics(config)) as caller:
+        return caller.say(fields, ONCE_DEADLINE_S)
+
+
+def _complain(result: Result) -> int:
+    logging.getLogger("cosyvoiced").error("%s: %s", result.code or result.event, result.message)
+    return 1
+
+
+def shown(result: Result) -> str:
+    """A result as JSON for people: without what does not apply, Chinese left readable."""
+    fields = {name: value for name, value in msgspec.to_builtins(result).items() if value not in (None, ())}
+    return json.dumps(fields, ensure_ascii=False, indent=2)

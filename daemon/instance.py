@@ -1,0 +1,43 @@
+"""One daemon for one state folder."""
+
+import fcntl
+import os
+from pathlib import Path
+from typing import IO
+
+from daemon.errors import CosyvoicedError
+
+
+class AlreadyRunningError(CosyvoicedError):
+    """Another daemon holds this state folder."""
+
+
+class InstanceLock:
+    """A lock that ends with the process, however that ends."""
+
+    def __init__(self, state_dir: Path) -> None:
+        self._path = state_dir / "lock"
+        self._file: IO[str] | None = None
+
+    def acquire(self) -> None:
+        """Raises `AlreadyRunningError`."""
+        self._path.parent.mkdir(parents=True, exist_ok=True, mode=0o750)
+        file = self._path.open("a+", encoding="ascii")
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as error:
+            file.seek(0)
+            pid = file.read().strip() or "unknown"
+            file.close()
+            raise AlreadyRunningError(
+                f"a cosyvoiced (process {pid}) already uses {self._path.parent}; stop it or set state.path"
+            ) from error
+        file.truncate(0)
+        file.write(str(os.getpid()))
+        file.flush()
+        self._file = file
+
+    def release(self) -> None:
+        if self._file is not None:
+            self._file.close()
+            self._file = None

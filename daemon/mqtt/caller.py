@@ -1,0 +1,112 @@
+"""A client that asks a running daemon to say something and waits for what became of it."""
+
+import queue
+import secrets
+import time
+from typing import Any
+
+import msgspec
+import paho.mqtt.client as paho
+from paho.mqtt.enums import CallbackAPIVersion
+from paho.mqtt.properties import Properties
+from paho.mqtt.reasoncodes import ReasonCode
+
+from daemon.errors import CosyvoicedError
+from daemon.mqtt.messages import Event, Result
+from daemon.mqtt.settings import LinkSettings
+from daemon.mqtt.topics import Topics
+
+CONNECT_DEADLINE_S = 10.0
+ANSWER_DEADLINE_S = 10.0  # for `accepted` or `rejected`; speaking may take longer
+
+
+class CallError(CosyvoicedError):
+    """No answer could be had: no broker, or no daemon behind it."""
+
+
+class Caller:
+    """Publishes requests and collects their results; MQTT 3.1.1, which every broker speaks."""
+
+    def __init__(self, settings: LinkSettings, topics: Topics) -> None:
+        self._settings = settings
+        self._topics = topics
+        self._results: queue.SimpleQueue[tuple[float, Result]] = queue.SimpleQueue()
+        self._subscribed: queue.SimpleQueue[str | None] = queue.SimpleQueue()
+        self._client = paho.Client(
+            CallbackAPIVersion.VERSION2, client_id=f"cosyvoiced-say-{secrets.token_hex(4)}"
+        )
+
+    def __enter__(self) -> "Caller":
+        """Connects and listens for results. Raises `CallError`."""
+        settings, client = self._settings, self._client
+        if settings.username is not None:
+            client.username_pw_set(settings.username, settings.current_password())
+        if settings.tls is not None:
+            client.tls_set_context(settings.tls.context())
+        client.on_connect = self._on_connect
+        client.on_subscribe = lambda *_: self._subscribed.put(None)
+        client.on_message = self._on_message
+        try:
+            client.connect(settings.host, settings.port, keepalive=60)
+        except OSError as error:
+            raise CallError(f"no MQTT broker answers at {settings.address}: {error}") from error
+        client.loop_start()
+        try:
+            refusal = self._subscribed.get(timeout=CONNECT_DEADLINE_S)
+        except queue.Empty:
+            refusal = "it does not answer"
+        if refusal is not None:
+            client.loop_stop()
+            raise CallError(f"the MQTT broker at {settings.address} refuses: {refusal}")
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._client.disconnect()
+        self._client.loop_stop()
+
+    def send(self, fields: dict[str, Any]) -> str:
+        """Publishes one request; its id."""
+        request_id = str(fields.setdefault("id", f"say-{secrets.token_hex(4)}"))
+        self._client.publish(self._topics.own + "/say", msgspec.json.encode(fields), qos=1)
+        return request_id
+
+    def events(self, request_id: str, deadline_s: float) -> "list[tuple[float, Result]]":
+        """All results of a request up to its final one, each with `time.monotonic()` of its arrival.
+
+        Raises:
+            CallError: the daemon did not take the request, or did not end it in time.
+        """
+        seen: list[tuple[float, Result]] = []
+        ends_s = time.monotonic() + deadline_s
+        while not seen or not seen[-1][1].event.is_final:
+            left_s = ends_s - time.monotonic()
+            try:
+                at_s, result = self._results.get(timeout=max(0.0, left_s if seen else min(left_s, ANSWER_DEADLINE_S)))
+            except queue.Empty as error:
+                problem = "did not finish in time" if seen else f"no cosyvoiced answers on {self._topics.own}"
+                raise CallError(problem) from error
+            if result.id == request_id:
+                seen.append((at_s, result))
+        return seen
+
+    def say(self, fields: dict[str, Any], deadline_s: float) -> Result:
+        """Sends a request and waits for its final result. Raises `CallError`."""
+        return self.events(self.send(fields), deadline_s)[-1][1]
+
+    def _on_connect(
+        self, client: paho.Client, _data: Any, _flags: Any, reason: ReasonCode, _properties: Properties | None
+    ) -> None:
+        if reason.is_failure:
+            self._subscribed.put(str(reason))
+        else:
+            client.subscribe(self._topics.result, qos=1)
+
+    def _on_message(self, _client: paho.Client, _data: Any, message: paho.MQTTMessage) -> None:
+        try:
+            self._results.put((time.monotonic(), msgspec.json.decode(message.payload, type=Result)))
+        except msgspec.DecodeError:  # a newer daemon's message, or somebody else's
+            return
+
+
+def is_success(result: Result) -> bool:
+    return result.event == Event.FINISHED

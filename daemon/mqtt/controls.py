@@ -1,0 +1,190 @@
+"""What `<n>/command/...` and `<n>/set/...` do."""
+
+import logging
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import msgspec
+
+from daemon import styles
+from daemon.clock import Clock
+from daemon.config import Config
+from daemon.errors import AnnouncementError, CosyvoicedError
+from daemon.jobs.journal import Entry
+from daemon.jobs.ledger import Ledger
+from daemon.jobs.pipeline import Pipeline
+from daemon.jobs.queue import JobQueue
+from daemon.jobs.reception import Reception
+from daemon.mqtt.intake import make_id
+from daemon.mqtt.link import Link
+from daemon.mqtt.messages import Event
+from daemon.mqtt.results import Results
+from daemon.mqtt.topics import Topics
+from daemon.storage.settings import SettingsStore
+
+log = logging.getLogger(__name__)
+
+VERBS = ("stop", "clear", "cancel", "pause", "resume", "replay", "reload")
+SETTINGS = ("volume", "voice", "style", "do_not_disturb")
+
+_ON = {"on", "true", "1", "yes"}
+_OFF = {"off", "false", "0", "no"}
+
+
+class ControlError(CosyvoicedError):
+    """A command or a setting that cannot be done as it was sent."""
+
+
+class Controls:
+    """Commands and settings. A wrong one changes nothing and is logged with what would be right."""
+
+    def __init__(
+        self,
+        config: Config,
+        link: Link,
+        topics: Topics,
+        queue: JobQueue,
+        pipeline: Pipeline,
+        reception: Reception,
+        results: Results,
+        ledger: Ledger,
+        settings: SettingsStore,
+        voices: Mapping[str, Any],
+        clock: Clock,
+        reload: Callable[[], None],
+        changed: Callable[[], None],
+    ) -> None:
+        self._config = config
+        self._link = link
+        self._topics = topics
+        self._queue = queue
+        self._pipeline = pipeline
+        self._reception = reception
+        self._results = results
+        self._ledger = ledger
+        self._settings = settings
+        self._voices = voices
+        self._clock = clock
+        self._reload = reload
+        self._changed = changed
+
+    async def command(self, verb: str, payload: bytes) -> None:
+        """Carries out one command. Raises `ControlError`."""
+        match verb:
+            case "stop":
+                self._pipeline.interrupt("stop")
+            case "clear":
+                await self._cancelled(self._queue.clear())
+                self._pipeline.interrupt("stop")
+            case "cancel":
+                await self._cancel(_text(payload))
+            case "pause":
+                self._queue.pause()
+                await self._pipeline.pause()
+            case "resume":
+                self._queue.resume()
+                await self._pipeline.resume()
+            case "replay":
+                await self._replay()
+            case "reload":
+                self._reload()
+            case _:
+                near = styles.did_you_mean(verb, VERBS) or f"; the commands are {', '.join(VERBS)}"
+                raise ControlError(f"there is no command '{verb[:60]}'{near}")
+        log.info("command: %s", verb)
+        self._changed()
+
+    def set(self, name: str, payload: bytes) -> None:
+        """Changes one setting, keeps it and echoes it. Raises `ControlError`; then the old value is echoed."""
+        try:
+            if name not in SETTINGS:
+                near = styles.did_you_mean(name, SETTINGS) or f"; the settings are {', '.join(SETTINGS)}"
+                raise ControlError(f"there is no setting '{name[:60]}'{near}")
+            value = self._parse(name, _text(payload))
+            by_clock = self._settings.current.quiet_by_clock and name != "do_not_disturb"
+            self._settings.save(
+                msgspec.structs.replace(self._settings.current, quiet_by_clock=by_clock, **{name: value})
+            )
+            log.info("setting: %s is %s", name, value)
+        finally:
+            if name in SETTINGS:
+                self.echo(name)
+        self._changed()
+
+    def echo(self, name: str) -> None:
+        """Publishes a setting's value in force, retained."""
+        current = self._settings.current
+        values: dict[str, object] = {
+            "volume": self._config.speaker.volume if current.volume is None else current.volume,
+            "voice": current.voice or self._config.voice,
+            "style": current.style or self._config.style,
+            "do_not_disturb": "ON" if current.do_not_disturb else "OFF",
+        }
+        self._link.publish(self._topics.settings(name), str(values[name]).encode(), retain=True)
+
+    def echo_all(self) -> None:
+        for name in SETTINGS:
+            self.echo(name)
+
+    def _parse(self, name: str, text: str) -> int | str | bool:
+        match name:
+            case "volume":
+                try:
+                    volume = round(float(text))
+                except (ValueError, OverflowError):
+                    volume = -1
+                if not 0 <= volume <= 100:
+                    raise ControlError(f"volume must be a whole number from 0 to 100, not '{text[:60]}'")
+                return volume
+            case "voice":
+                if text != "auto" and text not in self._voices:
+                    near = styles.did_you_mean(text, self._voices)
+                    raise ControlError(f"there is no voice '{text[:60]}'{near}")
+                return text
+            case "style":
+                style = styles.resolve(text)
+                if style is None:
+                    near = styles.did_you_mean(text, styles.PRESETS)
+                    raise ControlError(f"there is no style '{text[:60]}'{near}")
+                return style
+            case _:
+                if text.lower() not in _ON | _OFF:
+                    raise ControlError(f"{name} must be ON or OFF, not '{text[:60]}'")
+                return text.lower() in _ON
+
+    async def _cancel(self, job_id: str) -> None:
+        waiting = self._queue.cancel(job_id)
+        await self._cancelled(waiting)
+        current = self._queue.current
+        if current is not None and current.job.id == job_id:
+            self._pipeline.interrupt("stop")
+        elif not waiting:
+            raise ControlError(f"no announcement with the id '{job_id[:60]}' is waiting or being spoken")
+
+    async def _cancelled(self, entries: list[Entry]) -> None:
+        await self._results.final(
+            [
+                (entry, self._results.describe(entry.job, Event.CANCELLED, message="cancelled"))
+                for entry in entries
+            ]
+        )
+
+    async def _replay(self) -> None:
+        """Says the last finished announcement again, as a new one to the one who asked first."""
+        job = await self._ledger.last_finished()
+        if job is None:
+            raise ControlError("nothing has been spoken yet that could be replayed")
+        again = msgspec.structs.replace(
+            job, id=make_id(), accepted_at=self._clock(), fingerprint="", reply_to=None, correlation_data=None
+        )
+        try:
+            await self._reception.admit(again)
+        except AnnouncementError as error:
+            raise ControlError(error.message) from error
+
+
+def _text(payload: bytes) -> str:
+    try:
+        return payload.decode("utf-8").strip().strip('"')
+    except UnicodeDecodeError as error:
+        raise ControlError("the payload is not UTF-8 text") from error

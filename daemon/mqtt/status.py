@@ -1,0 +1,99 @@
+"""How the device is: `<n>/state`, and the lists for pickers."""
+
+import asyncio
+import contextlib
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import msgspec
+
+from daemon import __version__, styles
+from daemon.jobs.queue import JobQueue
+from daemon.mqtt.link import Link
+from daemon.mqtt.messages import State
+from daemon.mqtt.results import Results
+from daemon.mqtt.topics import Topics
+from daemon.synthesis.engine import VoiceInfo
+from daemon.synthesis.supervisor import Supervisor
+from daemon.watch import sensors
+
+MIN_INTERVAL_S = 0.2  # a burst of changes is told once
+
+
+class Status:
+    """Publishes the state on every change and at a steady interval."""
+
+    def __init__(
+        self,
+        link: Link,
+        topics: Topics,
+        queue: JobQueue,
+        results: Results,
+        supervisor: Supervisor,
+        outputs_bytes: Callable[[], int],
+        root: Path,
+        interval_s: float,
+    ) -> None:
+        self._link = link
+        self._topics = topics
+        self._queue = queue
+        self._results = results
+        self._supervisor = supervisor
+        self._outputs_bytes = outputs_bytes
+        self._root = root
+        self._interval_s = interval_s
+        self._started_s = time.monotonic()
+        self._changed = asyncio.Event()
+        self.stopping = False
+
+    def changed(self) -> None:
+        self._changed.set()
+
+    async def run(self) -> None:
+        """Publishes until cancelled."""
+        while True:
+            self.publish()
+            self._changed.clear()
+            await asyncio.sleep(MIN_INTERVAL_S)
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(self._interval_s):
+                    await self._changed.wait()
+
+    def publish(self) -> None:
+        self._link.publish(self._topics.state, msgspec.json.encode(self.state()), retain=True)
+
+    def publish_lists(self, voices: list[VoiceInfo]) -> None:
+        """Publishes the voices and styles that can be chosen."""
+        presets = [
+            {"name": preset.name, "label": preset.label_en, "label_zh": preset.label_zh}
+            for preset in styles.PRESETS.values()
+        ]
+        self._link.publish(self._topics.voices, msgspec.json.encode(voices), retain=True)
+        self._link.publish(self._topics.styles, msgspec.json.encode(presets), retain=True)
+
+    def state(self) -> State:
+        reading = sensors.read(self._root)
+        current = self._queue.current
+        return State(
+            status=self._status(),
+            queue_length=len(self._queue),
+            speaking_id=current.job.id if current else None,
+            engine=self._supervisor.engine,
+            throttle="normal",
+            throttle_reason=None,
+            temperature_c=reading.temperature_c,
+            memory_available_bytes=reading.memory_available_bytes,
+            worker_rss_bytes=self._supervisor.rss_bytes,
+            outputs_bytes=self._outputs_bytes(),
+            uptime_s=round(time.monotonic() - self._started_s),
+            version=__version__,
+            last=self._results.last,
+        )
+
+    def _status(self) -> str:
+        if self.stopping:
+            return "stopping"
+        if self._queue.paused:
+            return "paused"
+        return "speaking" if self._queue.current else "idle"

@@ -1,0 +1,54 @@
+"""The daemon's concurrent tasks: a fault in one is logged and stops nothing else."""
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Coroutine
+from typing import Any
+
+from daemon.errors import CosyvoicedError
+
+log = logging.getLogger(__name__)
+
+RESTART_PAUSE_S = 1.0
+
+
+class Tasks:
+    """Everything that runs beside everything else."""
+
+    def __init__(self) -> None:
+        self._running: set[asyncio.Task[None]] = set()
+
+    def spawn(self, name: str, work: Coroutine[Any, Any, None]) -> None:
+        """Runs `work` once."""
+        task = asyncio.create_task(_guarded(name, work), name=name)
+        self._running.add(task)
+        task.add_done_callback(self._running.discard)
+
+    def keep(self, name: str, loop: Callable[[], Awaitable[None]]) -> None:
+        """Runs an endless loop, and starts it anew after a fault."""
+        self.spawn(name, _forever(name, loop))
+
+    async def stop(self) -> None:
+        """Cancels all of them and waits for their ends."""
+        tasks = list(self._running)
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+
+async def _guarded(name: str, work: Coroutine[Any, Any, None]) -> None:
+    try:
+        await work
+    except CosyvoicedError as error:  # an expected one: its sentence tells all
+        log.warning("%s: %s", name, error)
+    except Exception:
+        log.exception("%s failed", name)
+
+
+async def _forever(name: str, loop: Callable[[], Awaitable[None]]) -> None:
+    while True:
+        try:
+            await loop()
+        except Exception:
+            log.exception("%s failed and is started again", name)
+            await asyncio.sleep(RESTART_PAUSE_S)
