@@ -119,8 +119,8 @@ def _check(data: Any, section: type[Section], path: str) -> Iterator[str]:
 
 def _check_meaning(config: Config) -> Iterator[str]:
     """Faults that only show once the options are read."""
-    if config.voice != "auto" and config.voice not in voices.BY_NAME:
-        yield f"voice: there is no voice '{config.voice}'{styles.did_you_mean(config.voice, voices.BY_NAME)}."
+    if config.voice != "auto" and config.voice not in voices.VOICES:
+        yield f"voice: there is no voice '{config.voice}'{styles.did_you_mean(config.voice, voices.VOICES)}."
     if styles.resolve(config.style) is None:
         near = styles.did_you_mean(config.style, styles.PRESETS)
         yield f"style: there is no style '{config.style}'{near}."

@@ -39,8 +39,7 @@ class Output:
         self._portaudio = portaudio
         self._device = device
         self._stream: Any = None
-        self._written_frames = 0
-        self._clock_start_s = 0.0
+        self._heard_until_s = 0.0
 
     def open(self) -> None:
         """Opens and starts the stream. Raises `RateRefused` or another `OutputError`."""
@@ -56,12 +55,16 @@ class Output:
         except self._portaudio.PortAudioError as error:
             kind = RateRefused if INVALID_SAMPLE_RATE in error.args else OutputError
             raise kind(f"the sound output {self._device.name!r} cannot be opened: {error}") from error
-        self._clock_start_s = time.monotonic()
 
     @property
     def untouched(self) -> bool:
         """Whether nothing has been written yet."""
-        return self._written_frames == 0
+        return self._heard_until_s == 0.0
+
+    @property
+    def ahead_s(self) -> float:
+        """How long the device can go on with what it was given."""
+        return max(0.0, self._heard_until_s - time.monotonic())
 
     def write(self, samples: Samples, ahead_s: float = AHEAD_S) -> None:
         """Hands samples to the device; returns at most `ahead_s` before the last of them is heard.
@@ -69,12 +72,13 @@ class Output:
         Raises:
             OutputError: the device broke.
         """
+        # Where the device has run dry, or its clock is the slower one, what is written now is heard from now.
+        self._heard_until_s = max(self._heard_until_s, time.monotonic()) + len(samples) / self.sample_rate_hz
         try:
             self.underruns += self._stream.write(to_pcm(samples, self.channels))
         except self._portaudio.PortAudioError as error:
             raise self._broken(error) from error
-        self._written_frames += len(samples)
-        self._hold_back(ahead_s)
+        time.sleep(max(0.0, self.ahead_s - ahead_s))
 
     def drain(self) -> None:
         """Returns when the last sample has been heard. Raises `OutputError`."""
@@ -82,18 +86,11 @@ class Output:
             self._stream.stop()
         except self._portaudio.PortAudioError as error:
             raise self._broken(error) from error
-        self._hold_back(0.0)
+        time.sleep(self.ahead_s)
 
     def close(self) -> None:
         if self._stream is not None:
             self._stream.close()
-
-    def _hold_back(self, allowed_s: float) -> None:
-        ahead_s = self._clock_start_s + self._written_frames / self.sample_rate_hz - time.monotonic()
-        if ahead_s < 0:  # the device has run dry, or its clock is the slower one: count from here
-            self._clock_start_s -= ahead_s
-        elif ahead_s > allowed_s:
-            time.sleep(ahead_s - allowed_s)
 
     def _broken(self, error: Exception) -> OutputError:
         return OutputError(f"the sound output {self._device.name!r} broke: {error}")

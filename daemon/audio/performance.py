@@ -71,6 +71,8 @@ class Performance:
             return False
         if self._announcement.paused:
             self._hold(PAUSE_FADE_S)
+        elif not ready and (self._output.untouched or self._output.ahead_s > WAITING_AHEAD_S):
+            self._wait()  # no silence before it is needed
         elif not ready:
             self._underruns += self._sounding
             self._hold(UNDERRUN_FADE_S)
@@ -94,18 +96,20 @@ class Performance:
         """A fade to silence, then silence; what was faded is played again when the sound goes on."""
         if self._sounding:
             self._fade_out(fade_s)
-        elif self._output.untouched:  # no silence in front of the very first sample
-            self._announcement.news.wait(BLOCK_S)
-            self._announcement.news.clear()
-            self._tell_progress()
         else:
             self._write(_silent(self._frames(BLOCK_S)), WAITING_AHEAD_S)
 
+    def _wait(self) -> None:
+        self._announcement.news.wait(BLOCK_S)
+        self._announcement.news.clear()
+        self._tell_progress()
+
     def _fade_out(self, fade_s: float) -> None:
-        frames = self._frames(fade_s)
-        self._fill(frames)
-        if self._sounding and frames:
-            self._write(self._track.faded(frames))
+        if self._sounding:
+            self._fill(self._frames(fade_s))
+            faded, block = self._track.faded(self._frames(fade_s)), self._frames(BLOCK_S)
+            for start in range(0, len(faded), block):
+                self._write(faded[start : start + block])
         self._sounding = False
 
     def _silence(self, duration_s: float) -> None:

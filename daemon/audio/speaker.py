@@ -47,6 +47,7 @@ class Speaker:
         self._child = self._new_child()
         self._problem = ""
         self._looked_at_s = float("-inf")
+        self._started = False
         self._turn = asyncio.Lock()
         self._numbers = itertools.count(1)
         self._playback: Playback | None = None
@@ -70,14 +71,17 @@ class Speaker:
 
     async def start(self) -> None:
         """Looks for the device; whether it is there, `available` and `problem` tell."""
+        self._started = True
         if self.device != NONE:
             await self._look()
 
     async def stop(self) -> None:
-        """Fades out what plays and ends the player process."""
+        """Fades out what plays, refuses what waits, and ends the player process."""
+        self._started = False
         if self._playback is not None:
             await self._playback.stop()
-        await self._child.stop()
+        async with self._turn:
+            await self._child.stop()
 
     async def look_again(self) -> bool:
         """As `available`, but looks for new devices where there was none, at most every `LOOK_AGAIN_S`."""
@@ -98,7 +102,8 @@ class Speaker:
         """Opens the device, after the announcement before has ended; the chime, if any, begins at once.
 
         Raises:
-            AnnouncementError: the device is missing, refuses, or hangs; the next announcement tries anew.
+            AnnouncementError: the device is missing, refuses, or hangs (the next announcement tries anew),
+                or the speaker was stopped.
         """
         play = Play(
             next(self._numbers),
@@ -111,6 +116,8 @@ class Speaker:
         async with self._turn:
             if self._playback is not None:
                 await self._playback.over()
+            if not self._started:
+                raise AnnouncementError(Code.SHUTTING_DOWN, "the speaker has been stopped")
             if not self._child.alive:
                 await self._look()
             if self.problem:

@@ -159,9 +159,9 @@ class Pipeline:
             await self._ledger.begin(entry.seq)
         except JournalError as error:  # it can still be spoken
             log.warning("[%s] %s", job.id, error)
-        choice = voices.choose(job.voice, job.language, job.text)
+        voice, degraded = voices.choose(job.voice, job.language, job.text)
         rendering = Rendering(
-            job.synthesis_request(choice.voice), self._engine, self._supervisor, self._cache, choice.degraded
+            job.synthesis_request(voice), self._engine, self._supervisor, self._cache, degraded
         )
         speaks = job.output != "file" and not self._is_silenced(job) and await self._speaker.look_again()
         if speaks:

@@ -8,7 +8,10 @@ from pathlib import Path
 
 import msgspec
 
+from daemon.audio.wav import WavError, open_clip
 from daemon.synthesis.engine import SynthesisRequest
+
+_TOLERANCE_S = 0.01
 
 
 class Phrase(msgspec.Struct, frozen=True, kw_only=True):
@@ -43,10 +46,11 @@ class PhraseCache:
         wav = self.wav(phrase_key)
         try:
             phrase = msgspec.json.decode(wav.with_suffix(".json").read_bytes(), type=Phrase)
+            clip = open_clip(wav)
             os.utime(wav)
-        except (OSError, msgspec.DecodeError):
+        except (OSError, WavError, msgspec.DecodeError):
             return None
-        return phrase
+        return phrase if abs(clip.duration_s - phrase.duration_s) < _TOLERANCE_S else None
 
     def drop(self, phrase_key: str) -> None:
         """Forgets a phrase."""

@@ -28,9 +28,9 @@ class Delivery:
 
     def take(self, piece: Speech) -> None:
         """Puts down one piece, or what is new of it."""
-        skipped_bytes = min(self._skip_bytes, len(piece.pcm))
-        self._skip_bytes -= skipped_bytes
-        if skipped_bytes:
+        if self._skip_bytes:
+            skipped_bytes = min(self._skip_bytes, len(piece.pcm))
+            self._skip_bytes -= skipped_bytes
             if skipped_bytes == len(piece.pcm):
                 return
             piece = msgspec.structs.replace(piece, pcm=piece.pcm[skipped_bytes:])

@@ -21,4 +21,4 @@ def choose(engine: str) -> EngineFacts:
     """The engine that `engine: auto|builtin|cosyvoice3` stands for. Raises `CosyvoicedError`."""
     if engine == "cosyvoice3":
         raise CosyvoicedError("engine: cosyvoice3 is not part of this version; use auto or builtin")
-    return EngineFacts("builtin", builtin.VERSION, builtin.SAMPLE_RATE_HZ, builtin.BY_NAME)
+    return EngineFacts("builtin", builtin.VERSION, builtin.SAMPLE_RATE_HZ, builtin.VOICES)

@@ -1,14 +1,17 @@
 """Devices that are missing, refuse, hang or go away: one announcement fails, the next one plays."""
 
 import asyncio
+import contextlib
+import fcntl
 import os
+import resource
 import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
+import numpy as np
 import psutil
 import pytest
 
@@ -17,6 +20,8 @@ from daemon.errors import AnnouncementError, Code
 from tests.audio.alsa import AlsaFileDevice
 from tests.audio.sounds import RATE_HZ, tone
 
+SMALLEST_PIPE_BYTES = resource.getpagesize()  # see pipe(7)
+
 
 async def _announce(speaker: Speaker, seconds: float = 0.1) -> None:
     async with await speaker.play(sample_rate_hz=RATE_HZ) as playback:
@@ -24,7 +29,7 @@ async def _announce(speaker: Speaker, seconds: float = 0.1) -> None:
         assert await playback.finish()
 
 
-@contextmanager
+@contextlib.contextmanager
 def _unread(fifo: Path) -> Iterator[None]:
     """Opens a FIFO for reading and never reads."""
     descriptor = os.open(fifo, os.O_RDWR | os.O_NONBLOCK)
@@ -51,7 +56,7 @@ def test_a_missing_device_fails_and_names_the_nearest(card: AlsaFileDevice) -> N
 
 def test_a_device_that_appears_later_is_found_by_the_next_announcement(tmp_path: Path) -> None:
     card = AlsaFileDevice(tmp_path)
-    (tmp_path / "asound.conf").touch()
+    _no_outputs(card)
 
     async def scenario() -> None:
         speaker = Speaker("recorder", env=card.env)
@@ -67,10 +72,11 @@ def test_a_device_that_appears_later_is_found_by_the_next_announcement(tmp_path:
 
 
 def test_auto_without_any_output_is_unavailable_and_says_why(tmp_path: Path) -> None:
-    (tmp_path / "asound.conf").touch()
+    card = AlsaFileDevice(tmp_path)
+    _no_outputs(card)
 
     async def scenario() -> Speaker:
-        speaker = Speaker(env=AlsaFileDevice(tmp_path).env)
+        speaker = Speaker(env=card.env)
         await speaker.start()
         return speaker
 
@@ -84,7 +90,7 @@ def test_auto_looks_again_for_an_output_after_a_while(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     card = AlsaFileDevice(tmp_path)
-    (tmp_path / "asound.conf").touch()
+    _no_outputs(card)
 
     async def scenario() -> list[bool]:
         speaker = Speaker(env=card.env)
@@ -175,6 +181,38 @@ def test_stopping_on_a_hanging_device_ends_in_time(tmp_path: Path) -> None:
         asyncio.run(scenario())
 
 
+def test_a_device_slower_than_our_clock_is_waited_for_and_loses_nothing(tmp_path: Path) -> None:
+    card = AlsaFileDevice(tmp_path, fifos=["slow"])
+    card.create()
+    sent = tone(1.0)
+    descriptor = os.open(tmp_path / "slow", os.O_RDWR | os.O_NONBLOCK)
+    fcntl.fcntl(descriptor, fcntl.F_SETPIPE_SZ, SMALLEST_PIPE_BYTES)
+
+    async def scenario() -> tuple[bytes, float]:
+        speaker = Speaker("slow", env=card.env)
+        await speaker.start()
+        start_s = time.monotonic()
+        announcing = asyncio.create_task(_announce(speaker, 1.0))
+        taken = bytearray()
+        while not announcing.done():
+            await asyncio.sleep(0.01)
+            with contextlib.suppress(BlockingIOError):
+                taken += os.read(descriptor, 480)  # half of what 10 ms are
+        await announcing
+        lasted_s = time.monotonic() - start_s
+        with contextlib.suppress(BlockingIOError):
+            taken += os.read(descriptor, SMALLEST_PIPE_BYTES)
+        await speaker.stop()
+        return bytes(taken), lasted_s
+
+    try:
+        taken, lasted_s = asyncio.run(scenario())
+    finally:
+        os.close(descriptor)
+    assert lasted_s > 1.3
+    assert taken == np.repeat(sent, 2).tobytes()
+
+
 def test_a_player_killed_while_playing_fails_that_announcement_only(card: AlsaFileDevice) -> None:
     async def scenario() -> str:
         speaker = Speaker(env=card.env)
@@ -249,6 +287,11 @@ def test_the_daemons_side_imports_no_sound_library() -> None:
     heavy = "{'numpy', 'soxr', 'sounddevice', 'cffi'}"
     code = f"import sys, {names}; sys.exit(bool({heavy} & set(sys.modules)))"
     assert subprocess.run([sys.executable, "-c", code], check=False, timeout=30).returncode == 0
+
+
+def _no_outputs(card: AlsaFileDevice) -> None:
+    """A machine without a sound card; PortAudio itself aborts on a configuration that names no PCM at all."""
+    (card.folder / "asound.conf").write_text("pcm.nothing { type none }\n")
 
 
 def _the_player() -> psutil.Process:

@@ -26,6 +26,7 @@ from daemon.synthesis.engine import EngineError, Piece, SynthesisRequest, VoiceI
 SAMPLE_RATE_HZ = 16000
 PIECE_SAMPLES = 1600
 ALLOCATED_BYTES = 200 * 2**20
+LITTER_BYTES = 60_000  # under malloc's threshold for a mapping of its own
 LONG_S = 600.0
 
 
@@ -109,6 +110,9 @@ class FakeEngine:
                 raise ValueError("a bug in the engine")
             case "allocate":
                 self._hoard.append(bytearray(os.urandom(2**20) * (ALLOCATED_BYTES // 2**20)))
+            case "litter":  # many small blocks, freed but for the last one, which pins the top of the heap
+                blocks = [bytes(LITTER_BYTES) for _ in range(ALLOCATED_BYTES // LITTER_BYTES)]
+                self._hoard.append(blocks[-1])
             case "orphan":  # a process of the engine's own that outlives it and keeps its stderr open
                 subprocess.Popen([sys.executable, "-c", f"import time; time.sleep({argument})"])
                 os._exit(7)

@@ -41,7 +41,9 @@ def test_a_failure_after_the_cool_down_begins_the_next_one() -> None:
 
 
 @given(times, st.floats(0, 1e6))
-def test_forgetting_what_is_older_than_the_limit_changes_no_decision(history: list[float], now_s: float) -> None:
+def test_forgetting_what_is_older_than_the_limit_changes_no_decision(
+    history: list[float], now_s: float
+) -> None:
     kept: tuple[float, ...] = ()
     for at_s in history:
         kept = remembered(kept, at_s, BACKOFF)

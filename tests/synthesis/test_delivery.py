@@ -1,4 +1,5 @@
 import asyncio
+import itertools
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -16,10 +17,12 @@ async def drained(delivery: Delivery) -> list[Speech]:
 
 def cut(pcm: bytes, cuts: list[int]) -> list[bytes]:
     edges = sorted({min(edge, len(pcm)) for edge in cuts} | {0, len(pcm)})
-    return [pcm[start:end] for start, end in zip(edges, edges[1:], strict=False)]
+    return [pcm[start:end] for start, end in itertools.pairwise(edges)]
 
 
-@given(st.binary(max_size=200), st.lists(st.integers(0, 200)), st.lists(st.integers(0, 200)), st.integers(0, 200))
+@given(
+    st.binary(max_size=200), st.lists(st.integers(0, 200)), st.lists(st.integers(0, 200)), st.integers(0, 200)
+)
 def test_a_second_attempt_adds_only_what_is_new_however_it_is_cut(
     pcm: bytes, first_cuts: list[int], second_cuts: list[int], died_after: int
 ) -> None:

@@ -2,15 +2,14 @@
 
 onnxruntime multiplies quantised matrices three times faster than it does quantised convolutions, which
 fill most of Kokoro's time. Here each convolution becomes a matrix product over gathered windows (the
-same integers), each spelled-out normalisation one operator, the direct STFT a convolution. Two inputs
-are added: `limits` caps the frames of each token (Kokoro pads its ends with up to 1.4 s of silence, which
-is then never computed), `pitch` scales the melody.
+same integers), each spelled-out normalisation one operator, the direct STFT a convolution. Kokoro
+begins and ends with up to 1.5 s of silence: it is cropped before the decoder, where the time goes. The
+new input `pitch` scales the melody.
 
 Runs in a process of its own (`python -m daemon.synthesis.builtin.graph SOURCE TARGET`), so that the
 memory which rewriting takes is gone afterwards.
 """
 
-import platform
 import sys
 from pathlib import Path
 
@@ -19,15 +18,20 @@ import onnx
 from onnx import NodeProto, TensorProto, helper
 
 from daemon.synthesis.builtin.graph_editor import GraphEditor, attribute
-
-RECIPE = "1"  # raise it whenever the rewritten graph changes: older files are then made again
+from daemon.synthesis.builtin.graph_recipe import signed_weights_pay
 
 VOICED_FROM_HZ = 40.0  # predicted F0 is about 3 to 13 Hz where there is no voice
 MIN_CHANNELS = 8  # below this a convolution costs nothing and stays
 
-# Names in kokoro-v1.0.int8.onnx.
-DURATIONS = "/encoder/Cast_output_0"  # (1, tokens) int64, frames of 25 ms
+# Predicted log energy: -9 in silence, 5 to 10 in speech; what is 40 dB below the loudest has about -2
+# (measured on four voices), so nothing that can be heard is cropped.
+AUDIBLE_ENERGY = -5.0
+MARGIN_FRAMES = 3  # of 25 ms: unvoiced onsets, fading ends, and what the decoder's convolutions see
+
+# Values in kokoro-v1.0.int8.onnx.
+FEATURES = "/encoder/MatMul_1_output_0"  # (1, 512, frames) float32
 F0 = "/encoder/Squeeze_output_0"  # (1, 2 * frames) float32, Hz
+ENERGY = "/encoder/Squeeze_1_output_0"  # (1, 2 * frames) float32, log
 
 
 def rewrite(source: Path, target: Path, signed: bool) -> None:
@@ -42,25 +46,9 @@ def rewrite(source: Path, target: Path, signed: bool) -> None:
     )
     if not all(done):
         raise ValueError(f"{source.name} is not the graph that this rewriting was made for")
-    _duration_limits(editor)
-    _pitch(editor)
+    _crop(editor)
     editor.finish()
     onnx.save(model, str(target))
-
-
-def signed_weights_pay() -> bool:
-    """Whether this processor multiplies unsigned by signed bytes exactly.
-
-    x86 without VNNI does so with a saturating instruction, which is heard; unsigned weights are exact
-    everywhere, and slower.
-    """
-    if platform.machine() in ("aarch64", "arm64"):
-        return True
-    try:
-        cpu = Path("/proc/cpuinfo").read_text()
-    except OSError:
-        return False
-    return "avx512_vnni" in cpu or "avx_vnni" in cpu
 
 
 def _convolutions(editor: GraphEditor, signed: bool) -> int:
@@ -154,14 +142,15 @@ def _normalisations(editor: GraphEditor) -> int:
     count = 0
     flat = editor.constant("shape.flat", np.array([-1]))
     for divide in editor.nodes:
-        parts = [editor.maker.get(name) for name in divide.input] if divide.op_type == "Div" else []
-        if [part.op_type if part else "" for part in parts] != ["Sub", "Sqrt"]:
+        if divide.op_type != "Div":
             continue
-        subtract, root = parts
-        assert_mean = editor.maker[subtract.input[1]]  # type: ignore[union-attr]
-        if editor.value(assert_mean.input[1]).tolist() != [2]:
+        subtract, root = (editor.maker.get(name) for name in divide.input)
+        if subtract is None or root is None or (subtract.op_type, root.op_type) != ("Sub", "Sqrt"):
+            continue
+        mean = editor.maker[subtract.input[1]]
+        if editor.value(mean.input[1]).tolist() != [2]:
             continue  # normalised along another axis, in the small encoder
-        epsilon = editor.maker[root.input[0]].input[1]  # type: ignore[union-attr]
+        epsilon = editor.maker[root.input[0]].input[1]
         for multiply in editor.users[divide.output[0]]:
             add = editor.users[multiply.output[0]][0]
             gain = next(name for name in multiply.input if name != divide.output[0])
@@ -174,7 +163,7 @@ def _normalisations(editor: GraphEditor) -> int:
                     helper.make_node("Reshape", [offset, flat], [f"{name}.offset"]),
                     helper.make_node(
                         "InstanceNormalization",
-                        [subtract.input[0], f"{name}.gain", f"{name}.offset"],  # type: ignore[union-attr]
+                        [subtract.input[0], f"{name}.gain", f"{name}.offset"],
                         [add.output[0]],
                         epsilon=float(editor.value(epsilon)),
                     ),
@@ -229,38 +218,56 @@ def _spectrum(editor: GraphEditor) -> int:
     return len(found)
 
 
-def _duration_limits(editor: GraphEditor) -> None:
-    """Adds the input `limits`: (1, tokens) int64, the most frames of 25 ms that each token may take."""
-    predicted = editor.insert_after(DURATIONS)
-    editor.add_input("limits", TensorProto.INT64, [1, "sequence_length"])
-    editor.complete(DURATIONS, [helper.make_node("Min", [predicted, "limits"], [DURATIONS])])
+def _crop(editor: GraphEditor) -> None:
+    """Keeps the frames from the first to the last that sounds, and a margin, before the costly decoder."""
+    node = helper.make_node
+    zero, two = editor.constant("crop.0", np.array([0])), editor.constant("crop.2", np.array([2]))
+    margin = editor.constant("crop.margin", np.array([MARGIN_FRAMES]))
+    beyond = editor.constant("crop.beyond", np.array([MARGIN_FRAMES + 1]))
+    time = editor.constant("axis.1", np.array([1]))
+    energy, f0, features = (editor.rename(value) for value in (ENERGY, F0, FEATURES))
+    editor.add(
+        node("Greater", [energy, editor.constant("crop.audible", np.float32(AUDIBLE_ENERGY))], ["crop.audible?"]),
+        node("Cast", ["crop.audible?"], ["crop.sounds"], to=TensorProto.INT32),
+        node("ArgMax", ["crop.sounds"], ["crop.first"], axis=1, keepdims=0),
+        node("ArgMax", ["crop.sounds"], ["crop.last"], axis=1, keepdims=0, select_last_index=1),
+        node("Div", ["crop.first", two], ["crop.first_frame"]),
+        node("Div", ["crop.last", two], ["crop.last_frame"]),
+        node("Sub", ["crop.first_frame", margin], ["crop.unclamped"]),
+        node("Max", ["crop.unclamped", zero], ["crop.start"]),
+        node("Add", ["crop.last_frame", beyond], ["crop.end"]),
+        node("Mul", ["crop.start", two], ["crop.start_half"]),
+        node("Mul", ["crop.end", two], ["crop.end_half"]),
+        node("Slice", [features, "crop.start", "crop.end", two], [FEATURES]),
+        node("Slice", [energy, "crop.start_half", "crop.end_half", time], [ENERGY]),
+        node("Slice", [f0, "crop.start_half", "crop.end_half", time], ["crop.f0"]),
+    )
+    _pitch(editor, "crop.f0")
 
 
-def _pitch(editor: GraphEditor) -> None:
+def _pitch(editor: GraphEditor, f0: str) -> None:
     """Adds the input `pitch`: (2,) float32, factors on F0 and on its distance from the piece's mean."""
-    predicted = editor.insert_after(F0)
     editor.add_input("pitch", TensorProto.FLOAT, [2])
+    node = helper.make_node
     voiced_from = editor.constant("pitch.voiced_from", np.float32(VOICED_FROM_HZ))
     one = editor.constant("pitch.one", np.float32(1))
-    node = helper.make_node
-    editor.complete(
-        F0,
-        [
-            node("Greater", [predicted, voiced_from], ["pitch.voiced"]),
-            node("Cast", ["pitch.voiced"], ["pitch.weight"], to=TensorProto.FLOAT),
-            node("Mul", [predicted, "pitch.weight"], ["pitch.weighted"]),
-            node("ReduceSum", ["pitch.weighted"], ["pitch.sum"], keepdims=0),
-            node("ReduceSum", ["pitch.weight"], ["pitch.count"], keepdims=0),
-            node("Max", ["pitch.count", one], ["pitch.divisor"]),
-            node("Div", ["pitch.sum", "pitch.divisor"], ["pitch.mean"]),
-            node("Gather", ["pitch", editor.constant("scalar.0", np.array(0))], ["pitch.shift"]),
-            node("Gather", ["pitch", editor.constant("scalar.1", np.array(1))], ["pitch.range"]),
-            node("Sub", [predicted, "pitch.mean"], ["pitch.distance"]),
-            node("Mul", ["pitch.distance", "pitch.range"], ["pitch.stretched"]),
-            node("Add", ["pitch.stretched", "pitch.mean"], ["pitch.ranged"]),
-            node("Mul", ["pitch.ranged", "pitch.shift"], ["pitch.shifted"]),
-            node("Where", ["pitch.voiced", "pitch.shifted", predicted], [F0]),
-        ],
+    first = editor.constant("scalar.0", np.array(0))
+    second = editor.constant("scalar.1", np.array(1))
+    editor.add(
+        node("Greater", [f0, voiced_from], ["pitch.voiced"]),
+        node("Cast", ["pitch.voiced"], ["pitch.weight"], to=TensorProto.FLOAT),
+        node("Mul", [f0, "pitch.weight"], ["pitch.weighted"]),
+        node("ReduceSum", ["pitch.weighted"], ["pitch.sum"], keepdims=0),
+        node("ReduceSum", ["pitch.weight"], ["pitch.count"], keepdims=0),
+        node("Max", ["pitch.count", one], ["pitch.divisor"]),
+        node("Div", ["pitch.sum", "pitch.divisor"], ["pitch.mean"]),
+        node("Gather", ["pitch", first], ["pitch.shift"]),
+        node("Gather", ["pitch", second], ["pitch.range"]),
+        node("Sub", [f0, "pitch.mean"], ["pitch.distance"]),
+        node("Mul", ["pitch.distance", "pitch.range"], ["pitch.stretched"]),
+        node("Add", ["pitch.stretched", "pitch.mean"], ["pitch.ranged"]),
+        node("Mul", ["pitch.ranged", "pitch.shift"], ["pitch.shifted"]),
+        node("Where", ["pitch.voiced", "pitch.shifted", f0], [F0]),
     )
 
 

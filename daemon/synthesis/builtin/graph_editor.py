@@ -27,8 +27,8 @@ class GraphEditor:
             for name in node.input:
                 self.users.setdefault(name, []).append(node)
         self._constants = {tensor.name: tensor for tensor in graph.initializer}
-        self._standing_in: dict[int, list[NodeProto]] = {}  # id of a node -> what follows it
-        self._dropped: set[int] = set()
+        self._added: list[NodeProto] = []
+        self._dropped: set[int] = set()  # by identity: nodes are mutable messages
 
     def is_constant(self, name: str) -> bool:
         return name in self._constants
@@ -42,41 +42,48 @@ class GraphEditor:
             self._constants[name] = numpy_helper.from_array(np.array(value, order="C"), name)
         return name
 
+    def add(self, *new: NodeProto) -> None:
+        self._added += new
+
     def replace(self, old: list[NodeProto], new: list[NodeProto]) -> None:
-        """Puts `new` where the last of `old` stood."""
-        self._standing_in[id(old[-1])] = new
+        """Drops `old`; the last of `new` makes what the last of `old` made."""
         self._dropped.update(id(node) for node in old)
+        self.add(*new)
 
-    def insert_after(self, value: str) -> str:
-        """Renames `value` at its maker, so that new nodes may make it from the returned name."""
-        renamed = f"{value}.predicted"
-        maker = self.maker[value]
-        for index, output in enumerate(maker.output):
+    def rename(self, value: str) -> str:
+        """Gives `value` a new name, which is returned, at its maker: another node may then make `value`."""
+        former = f"{value}.former"
+        for index, output in enumerate(self.maker[value].output):
             if output == value:
-                maker.output[index] = renamed
-        return renamed
-
-    def complete(self, value: str, new: list[NodeProto]) -> None:
-        """Puts `new`, the last of which makes `value`, behind the value's former maker."""
-        self._standing_in[id(self.maker[value])] = new
+                self.maker[value].output[index] = former
+        return former
 
     def add_input(self, name: str, element: int, shape: list[int | str]) -> None:
         self._graph.input.append(helper.make_tensor_value_info(name, element, shape))
 
     def finish(self) -> None:
-        nodes: list[NodeProto] = []
-        for node in self.nodes:
-            if id(node) not in self._dropped:
-                nodes.append(node)
-            nodes += self._standing_in.get(id(node), [])
-        needed = {output.name for output in self._graph.output}
-        kept = []
-        for node in reversed(nodes):
-            if needed.intersection(node.output):
-                kept.append(node)
-                needed.update(node.input)
-        tensors = [tensor for name, tensor in self._constants.items() if name in needed]
+        nodes = [node for node in self.nodes if id(node) not in self._dropped] + self._added
+        kept = _ordered(nodes, [output.name for output in self._graph.output])
+        used = {name for node in kept for name in node.input}
+        tensors = [tensor for name, tensor in self._constants.items() if name in used]
         del self._graph.node[:]
-        self._graph.node.extend(reversed(kept))
+        self._graph.node.extend(kept)
         del self._graph.initializer[:]
         self._graph.initializer.extend(tensors)
+
+
+def _ordered(nodes: list[NodeProto], outputs: list[str]) -> list[NodeProto]:
+    """The nodes that the outputs need, each behind the makers of its inputs (ONNX demands this order)."""
+    maker = {output: node for node in nodes for output in node.output}
+    ordered: list[NodeProto] = []
+    seen: set[int] = set()
+    stack = [(maker[output], False) for output in outputs]
+    while stack:
+        node, inputs_done = stack.pop()
+        if inputs_done:
+            ordered.append(node)
+        elif id(node) not in seen:
+            seen.add(id(node))
+            stack.append((node, True))
+            stack.extend((maker[name], False) for name in node.input if name in maker)
+    return ordered

@@ -1,0 +1,40 @@
+#!/usr/bin/env bash
+# Installs what the tests need and runs all checks: ruff, mypy, pytest. Arguments go to pytest.
+#   ./test.sh            everything
+#   ./test.sh --core     without the listener and the system tests: seconds instead of minutes
+#   PYTHON=python3.13 VENV=.venv-3.13 ./test.sh --core
+set -euo pipefail
+cd "$(dirname "$0")"
+
+PYTHON=${PYTHON:-python3}
+VENV=${VENV:-.venv}
+STAMP=$VENV/installed-dev
+DEBIAN_PACKAGES="mosquitto libportaudio2 alsa-utils openssl"
+
+CORE=false
+if [ "${1:-}" = --core ]; then CORE=true; shift; fi
+
+missing=
+for package in $DEBIAN_PACKAGES; do
+  dpkg-query -W -f '${Status}' "$package" 2>/dev/null | grep -q 'ok installed' || missing="$missing $package"
+done
+if [ -n "$missing" ]; then
+  echo "Installing$missing ..."
+  as_root=; [ "$(id -u)" = 0 ] || as_root="sudo"
+  # shellcheck disable=SC2086 # lists of words
+  { $as_root apt-get update -qq && DEBIAN_FRONTEND=noninteractive $as_root apt-get install -y -qq $missing; } >/dev/null
+fi
+
+if [ ! -f "$STAMP" ] || [ pyproject.toml -nt "$STAMP" ]; then
+  "$PYTHON" -m venv "$VENV"
+  "$VENV/bin/pip" install --quiet --disable-pip-version-check --editable '.[dev]'
+  touch "$STAMP" "$VENV/installed"
+fi
+
+"$VENV/bin/ruff" check .
+"$VENV/bin/ruff" format --check .
+"$VENV/bin/mypy"
+if $CORE; then
+  exec "$VENV/bin/pytest" -q -m "not listen and not system" "$@"
+fi
+exec "$VENV/bin/pytest" -q "$@"

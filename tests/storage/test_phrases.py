@@ -1,0 +1,80 @@
+"""The phrase cache gives back what was stored, for the same request only."""
+
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from daemon.audio.wav import WavWriter
+from daemon.storage import phrases
+from daemon.storage.phrases import Phrase, PhraseCache
+from daemon.synthesis.engine import SynthesisRequest
+
+REQUEST = SynthesisRequest(text="Dinner is ready", language="en", voice="heart")
+PHRASE = Phrase(engine="builtin", voice="heart", sample_rate_hz=24000, duration_s=1.0, degraded=("style",))
+
+
+@pytest.fixture
+def cache(tmp_path: Path) -> PhraseCache:
+    cache = PhraseCache(tmp_path / "phrases")
+    cache.start()
+    return cache
+
+
+def store(cache: PhraseCache, key: str) -> None:
+    with WavWriter(cache.wav(key), 24000) as writer:
+        writer.write(bytes(48000))
+        cache.describe(key, PHRASE)
+        writer.finish()
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"text": "Dinner is ready."},
+        {"voice": "af_heart"},
+        {"style": "sad"},
+        {"speed": 1.1},
+        {"seed": 1},
+        {"language": "zh"},
+    ],
+)
+def test_everything_that_decides_the_samples_is_in_the_key(change: dict[str, Any]) -> None:
+    assert phrases.key(REQUEST, "1") != phrases.key(msgspec.structs.replace(REQUEST, **change), "1")
+
+
+def test_the_engine_version_is_in_the_key() -> None:
+    assert phrases.key(REQUEST, "1") == phrases.key(msgspec.structs.replace(REQUEST), "1")
+    assert phrases.key(REQUEST, "1") != phrases.key(REQUEST, "2")
+
+
+def test_what_was_stored_is_found(cache: PhraseCache) -> None:
+    assert cache.find("k") is None
+    store(cache, "k")
+    assert cache.find("k") == PHRASE
+
+
+@pytest.mark.parametrize("damage", ["wav gone", "json gone", "json cut", "wav cut"])
+def test_half_of_a_phrase_is_none(cache: PhraseCache, damage: str) -> None:
+    store(cache, "k")
+    path = cache.wav("k") if damage.startswith("wav") else cache.wav("k").with_suffix(".json")
+    if damage.endswith("gone"):
+        path.unlink()
+    else:
+        path.write_bytes(path.read_bytes()[:20])
+    assert cache.find("k") is None
+
+
+def test_a_linked_file_outlives_the_cache(cache: PhraseCache, tmp_path: Path) -> None:
+    store(cache, "k")
+    target = tmp_path / "out.wav"
+    phrases.link(cache.wav("k"), target)
+    cache.drop("k")
+    assert cache.find("k") is None
+    assert len(target.read_bytes()) == 44 + 48000
+
+
+def test_a_missing_source_is_an_error(cache: PhraseCache, tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError):
+        phrases.link(cache.wav("k"), tmp_path / "out.wav")

@@ -1,0 +1,111 @@
+"""The configuration file: all options, and a sentence for every fault."""
+
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+import yaml
+
+from daemon import configfile
+from daemon.config import Config, Section
+from daemon.configfile import ConfigError
+
+SHIPPED = Path(__file__).parents[1] / "config" / "cosyvoiced.yaml"
+
+
+def problems_of(text: str) -> list[str]:
+    with pytest.raises(ConfigError) as error:
+        configfile.parse(text)
+    return error.value.problems
+
+
+def test_the_shipped_file_holds_every_option_with_its_default() -> None:
+    assert configfile.load(SHIPPED) == Config()
+    written = yaml.safe_load(SHIPPED.read_text(encoding="utf-8"))
+
+    def compare(section: Section, data: dict[str, Any], path: str) -> None:
+        names = {field.encode_name for field in msgspec.structs.fields(section)}
+        assert set(data) == names, path
+        for name in names:
+            value = getattr(section, name)
+            if isinstance(value, Section):
+                compare(value, data[name], f"{path}.{name}")
+
+    compare(Config(), written, "config")
+
+
+def test_an_empty_file_is_all_defaults() -> None:
+    assert configfile.parse("") == Config()
+
+
+def test_all_faults_are_told_at_once_with_path_and_near_match() -> None:
+    problems = problems_of(
+        """
+        engine: buildin
+        mqtt: {prot: 1883, keepalive_s: soon}
+        speaker: {volume: 101, chime: gon}
+        outputs: 5
+        """
+    )
+    text = "\n".join(problems)
+    assert "mqtt.prot: there is no such option; did you mean 'port'?" in text
+    assert "engine: must be one of the choices, not 'buildin'" in text
+    assert "did you mean 'builtin'?" in text
+    assert "mqtt.keepalive_s: must be a whole number, not 'soon'." in text
+    assert "speaker.volume: must be a whole number <= 100, not 101." in text
+    assert "outputs: must be a mapping of options, not 5." in text
+    assert len(problems) == 5
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("voice: zf_xiaoy", "did you mean 'zf_xiaoyi'?"),
+        ("style: hapy", "did you mean 'happy'?"),
+        ("speaker: {chime: gon}", "speaker.chime: there is no chime 'gon'; did you mean 'gong'?"),
+        ("mqtt: {base_topic: 'a/#'}", "mqtt: the base topic"),
+        ("mqtt: {node: 'a/b'}", "mqtt: the node"),
+        ("mqtt: {groups: ['x+']}", "mqtt: the group"),
+        ("mqtt: {tls: {ca_file: x}}", "the embedded broker has no TLS"),
+        ("mqtt: {broker: external, tls: {cert_file: x}}", "cert_file and key_file go together"),
+        ("quiet_hours: {from: '22:00'}", "quiet_hours.to: is missing."),
+        ("quiet_hours: {from: '25:00', to: '07:00'}", "quiet_hours.from: must"),
+        ("a: 1\na: 2", "stands twice"),
+        ("a: [", "not valid YAML"),
+        ("- list", "must be a mapping"),
+        ("mqtt: null", "mqtt: must be a mapping"),
+        ("limits: {ttl_s: true}", "limits.ttl_s: must be a number"),
+        ("language: English", "language: must"),
+        ("!!python/object/apply:os.system ['true']", "not valid YAML"),
+    ],
+)
+def test_one_fault(text: str, sentence: str) -> None:
+    problems = problems_of(text)
+    assert any(sentence in problem for problem in problems), problems
+
+
+def test_unquoted_clock_times_are_understood() -> None:
+    hours = configfile.parse("quiet_hours: {from: 22:00, to: 07:00}").quiet_hours
+    assert hours is not None
+    assert (hours.start, hours.end) == ("22:00", "07:00")
+
+
+def test_a_missing_file_is_one_sentence(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="cannot be read: No such file"):
+        configfile.load(tmp_path / "none.yaml")
+
+
+def test_the_password_comes_from_file_credential_or_environment(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COSYVOICED_MQTT_PASSWORD", "from environment")
+    assert configfile.mqtt_password(Config()) == "from environment"
+    (tmp_path / "mqtt-password").write_text("from credential\n")
+    monkeypatch.setenv("CREDENTIALS_DIRECTORY", str(tmp_path))
+    assert configfile.mqtt_password(Config()) == "from credential"
+    named = tmp_path / "named"
+    named.write_text(" from file \n")
+    assert configfile.mqtt_password(configfile.parse(f"mqtt: {{password_file: {named}}}")) == " from file "
+    with pytest.raises(ConfigError, match="password_file"):
+        configfile.mqtt_password(configfile.parse("mqtt: {password_file: /nowhere/x}"))
