@@ -26,7 +26,7 @@ from daemon.jobs.quiet import QuietClock
 from daemon.jobs.reception import Reception
 from daemon.jobs.reception import Say as SayDelivery
 from daemon.mqtt import topics as topic_tree
-from daemon.mqtt.broker import EmbeddedBroker
+from daemon.mqtt.embedded import EmbeddedBroker
 from daemon.mqtt.controls import Controls
 from daemon.mqtt.intake import Defaults
 from daemon.mqtt.link import Link
@@ -39,7 +39,8 @@ from daemon.storage.phrases import PhraseCache
 from daemon.storage.prune import prune
 from daemon.storage.settings import SettingsStore
 from daemon.synthesis import engines
-from daemon.synthesis.supervisor import Supervisor, Timings
+from daemon.synthesis.supervisor import Supervisor
+from daemon.synthesis.timings import Timings
 from daemon.tasks import Tasks
 
 log = logging.getLogger(__name__)
@@ -121,7 +122,8 @@ class App:
             await self._start_storage(stack)
             if self._broker is not None:
                 stack.push_async_callback(self._broker.stop)
-                self.address = await self._broker.start()
+                found = await self._broker.start()
+                self.address = (found.host, found.port)
             stack.push_async_callback(self._supervisor.stop)
             await self._supervisor.start()
             stack.push_async_callback(self._speaker.stop)

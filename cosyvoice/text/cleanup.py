@@ -12,7 +12,7 @@ from cosyvoice.text.inventory import TAGS
 from cosyvoice.text.language import HAN
 
 _CONTROL_TOKEN = re.compile(r"<\|[^<>|]*\|>")
-_CONTROL_REST = re.compile(r"[<|>]*(?:<\||\|>)[<|>]*")
+_CONTROL_REST = re.compile(r"[<|>]{2,}")
 _CONTROL_PASSES = 4  # tokens nested deeper than this are no accident: their marks go, their words stay
 
 _COMMENT = re.compile(r"<!--[^<>]*-->|<!\[CDATA\[|\]\]>|<[?!][A-Za-z][^<>]*>")
@@ -31,8 +31,8 @@ _EMPHASIS = (
     re.compile(r"~~([^~\n]+)~~"),
 )
 _URL = re.compile(
-    r"(?:\b(?:https?|ftp)://(?:www\.)?|\bwww\.)([A-Za-z0-9-]+(?:\.[A-Za-z0-9-]+)*)"
-    r"(?:[:/?#][^\s<>\u2e80-\uffff]*)?"
+    r"(?<![A-Za-z0-9])(?:(?:https?|ftp)://(?:www\.)?|www\.)([A-Za-z0-9-]+(?:\.[A-Za-z0-9-]+)*)"
+    r"(?:[:/?#][^\s<>\u2e80-\uffff]*(?<![.,;:!?)]))?"
 )
 _FREE_AMPERSAND = re.compile(r"(?<!\S)[&＆](?!\S)|(?<=[\u3400-\u9fff])[ ]?[&＆][ ]?(?=[\u3400-\u9fff])")
 _WIDE_IN_NUMBER = re.compile(r"(?<=[0-9])[：．，／](?=[0-9])")
@@ -103,7 +103,7 @@ def _without_control_tokens(text: str) -> str:
         if "<|" not in text:
             break
         text = _CONTROL_TOKEN.sub("", text)
-    return _CONTROL_REST.sub("", text)
+    return _CONTROL_REST.sub(lambda run: "" if "<|" in run[0] or "|>" in run[0] else run[0], text)
 
 
 def _tag_pause(match: re.Match[str]) -> str:

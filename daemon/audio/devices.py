@@ -5,9 +5,10 @@ such as `plughw:CARD=Headphones,DEV=0`. For such a name we add one alias to ALSA
 this process, and PortAudio lists it like any other.
 """
 
+import contextlib
 import difflib
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from types import ModuleType
 from typing import cast
 
@@ -31,7 +32,8 @@ def start_portaudio(wanted: str) -> ModuleType:
         _add_alsa_alias(wanted)
     os.environ.setdefault("JACK_NO_START_SERVER", "1")  # PortAudio asks for JACK; it shall not start one
     try:
-        import sounddevice  # here, since its import is what starts PortAudio
+        with _quiet_stderr():
+            import sounddevice  # here, since its import is what starts PortAudio
     except OSError as error:
         raise NoDevice(f"PortAudio is not installed (Debian: apt install libportaudio2): {error}") from error
     return cast(ModuleType, sounddevice)
@@ -77,6 +79,19 @@ def _nearest(folded: str, outputs: Sequence[OutputDevice]) -> str:
     if near:
         return f"the nearest is {by_name[near[0]]!r}"
     return "there are " + ", ".join(repr(output.name) for output in outputs)
+
+
+@contextlib.contextmanager
+def _quiet_stderr() -> Iterator[None]:
+    """PortAudio tries every name in ALSA's configuration, and ALSA prints a line for each that fails."""
+    stderr = os.dup(2)
+    with open(os.devnull, "w") as nowhere:
+        os.dup2(nowhere.fileno(), 2)
+    try:
+        yield
+    finally:
+        os.dup2(stderr, 2)
+        os.close(stderr)
 
 
 def _add_alsa_alias(name: str) -> None:

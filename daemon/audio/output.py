@@ -53,6 +53,7 @@ class Output:
             )
             self._stream.start()
         except self._portaudio.PortAudioError as error:
+            self.close()
             kind = RateRefused if INVALID_SAMPLE_RATE in error.args else OutputError
             raise kind(f"the sound output {self._device.name!r} cannot be opened: {error}") from error
 

@@ -33,18 +33,18 @@ PIECE_BYTES = 2**15  # 0.7 s at 24 kHz: a long piece must not keep the player fr
 class Playback:
     """Sound on its way to the device. Use it as a context manager: leaving it stops what is still playing.
 
-    When a task is cancelled while it waits here, the sound fades out before the cancellation goes on.
+    When a task is cancelled while it writes or finishes, the sound fades out before the cancellation goes on.
     """
 
     def __init__(self, child: Child[PlayerMessage], play: Play, hang_deadline_s: float) -> None:
-        # `time.monotonic()` of the first sample of sound; None where it ended without a sound
-        self.began: asyncio.Future[float | None] = asyncio.get_running_loop().create_future()
         self.position_s = 0.0
         self.underruns = 0
         self._child = child
         self._play = play
         self._hang_deadline_s = hang_deadline_s
         self._opened = asyncio.Event()
+        self._began = asyncio.Event()
+        self._began_at_s: float | None = None
         self._ended: asyncio.Task[bool] | None = None
 
     async def open(self) -> None:
@@ -59,6 +59,11 @@ class Playback:
             raise
         if self._ended.done():
             await self._ended  # it ended before it began: tells why
+
+    async def began(self) -> float | None:
+        """`time.monotonic()` of the first sample of sound; None when it has ended without a sound."""
+        await self._began.wait()
+        return self._began_at_s
 
     async def write(self, pcm: bytes) -> None:
         """Adds 16-bit mono PCM; after a stop it does nothing. Raises `AnnouncementError`."""
@@ -147,7 +152,8 @@ class Playback:
                 )
                 self._opened.set()
             case Began(at_s=at_s):
-                self.began.set_result(at_s)
+                self._began_at_s = at_s
+                self._began.set()
             case Playing(position_s=position_s):
                 self.position_s = position_s
             case Finished():
@@ -163,7 +169,6 @@ class Playback:
 
     def _settle(self, ended: asyncio.Task[bool]) -> None:
         self._opened.set()
-        if not self.began.done():
-            self.began.set_result(None)
+        self._began.set()
         if not ended.cancelled() and ended.exception() is not None:
             log.debug("announcement %d ended: %s", self._play.announcement, ended.exception())

@@ -36,9 +36,9 @@ from daemon.audio.protocol import (
     SpeakerMessage,
     Stop,
 )
-from daemon.children.frames import Ready
+from daemon.children.frames import FrameError, Ready
 
-AWAKE_S = 2.0  # HDMI and Bluetooth sinks go to sleep some seconds after the last sound at the earliest
+AWAKE_S = 2.0  # HDMI and Bluetooth sinks fall asleep some seconds after the last sound, not sooner
 LAST_FADE_S = 0.06
 LAST_FADE_DEADLINE_S = 0.5
 
@@ -110,24 +110,30 @@ def main() -> None:
     thread = threading.Thread(target=player.perform_all, args=(iter(announcements.get, None),), daemon=True)
     thread.start()
     send(_ready(PlayerReady(devices=tuple(outputs), chosen=device.name)))
-    last = _obey(sys.stdin.buffer, announcements)
-    if last is not None:
-        last.stop_fade_s = LAST_FADE_S
-    announcements.put(None)
+    exit_code = 0
+    try:
+        _obey(sys.stdin.buffer, announcements)
+    except FrameError:
+        traceback.print_exc()
+        exit_code = 1
     thread.join(LAST_FADE_DEADLINE_S)
-    os._exit(0)  # not sys.exit: PortAudio's own clean-up would wait for a device that hangs
+    os._exit(exit_code)  # not sys.exit: PortAudio's own clean-up would wait for a device that hangs
 
 
-def _obey(stdin: BinaryIO, announcements: "queue.SimpleQueue[Announcement | None]") -> Announcement | None:
-    """Follows the daemon's messages until they end; returns the last announcement."""
+def _obey(stdin: BinaryIO, announcements: "queue.SimpleQueue[Announcement | None]") -> None:
+    """Follows the daemon's messages until they end; then nothing is left to play. Raises `FrameError`."""
     current: Announcement | None = None
-    while (message := TO_PLAYER.read_blocking(stdin)) is not None:
-        if isinstance(message, Play):
-            current = Announcement(message)
-            announcements.put(current)
-        elif current is not None and current.play.announcement == message.announcement:
-            _apply(message, current)
-    return current
+    try:
+        while (message := TO_PLAYER.read_blocking(stdin)) is not None:
+            if isinstance(message, Play):
+                current = Announcement(message)
+                announcements.put(current)
+            elif current is not None and current.play.announcement == message.announcement:
+                _apply(message, current)
+    finally:
+        if current is not None:
+            _apply(Stop(current.play.announcement, LAST_FADE_S), current)
+        announcements.put(None)
 
 
 def _apply(message: SpeakerMessage, announcement: Announcement) -> None:

@@ -20,6 +20,7 @@ NONE = "none"
 AUTO = "auto"
 # Python, numpy and PortAudio's look at every device, from a cold SD card.
 START_DEADLINE_S = 15.0
+# A look costs up to a second of a small board's time.
 LOOK_AGAIN_S = 30.0
 # The player tells of itself every half second, from opening to draining, while the device takes samples.
 HANG_DEADLINE_S = 5.0
@@ -85,8 +86,9 @@ class Speaker:
 
     async def look_again(self) -> bool:
         """As `available`, but looks for new devices where there was none, at most every `LOOK_AGAIN_S`."""
-        if self.device == AUTO and self._problem and time.monotonic() - self._looked_at_s > LOOK_AGAIN_S:
-            async with self._turn:
+        async with self._turn:
+            due = time.monotonic() - self._looked_at_s > LOOK_AGAIN_S
+            if self._started and self.device == AUTO and self._problem and due:
                 await self._look()
         return self.available
 

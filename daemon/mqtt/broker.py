@@ -17,7 +17,7 @@ from functools import partial
 from typing import Any
 
 import amqtt.broker
-from amqtt.adapters import StreamReaderAdapter, StreamWriterAdapter
+from amqtt.adapters import StreamWriterAdapter
 from amqtt.broker import RetainedApplicationMessage
 from amqtt.contexts import BrokerConfig, ListenerConfig, ListenerType
 from amqtt.mqtt.protocol.broker_handler import BrokerProtocolHandler
@@ -25,16 +25,17 @@ from amqtt.plugins.base import BaseAuthPlugin
 from amqtt.session import INCOMING, ApplicationMessage, OutgoingApplicationMessage, Session
 
 from daemon.children.frames import Codec, Ready
+from daemon.mqtt.greeting import CONNACK_VERSION_REFUSED, Replay, is_mqtt_3_1_1, read_connect
 
 log = logging.getLogger(__name__)
 
 LISTENER = "default"  # amqtt asks for one of this name
 OVERFLOWED = "cosyvoiced.overflowed"  # attribute of a session that has lost messages
 SESSION_EXPIRY_S = 3600
-MAX_CONNECTIONS = 100
 MAX_INFLIGHT = 100  # messages sent to one client and not yet acknowledged; the next ones wait
 MAX_WAITING = 10_000  # messages that wait for one client; then the oldest go
 KEEPALIVE_GRACE_S = 15  # MQTT 3.1.1, section 3.1.2.10 asks for half the keep-alive; ours is 30 s
+CONNECT_DEADLINE_S = 10.0
 SHUTDOWN_DEADLINE_S = 1.0
 BAD_ADDRESS = 2  # exit code, as argparse's
 CANNOT_LISTEN = 3  # exit code
@@ -153,7 +154,22 @@ async def serve(host: str, port: int) -> None:
 
 async def _attend(broker: Broker, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
     """One connection, from its first to its last byte."""
-    await broker.external_connected(StreamReaderAdapter(reader), StreamWriterAdapter(writer), LISTENER)
+    try:
+        async with asyncio.timeout(CONNECT_DEADLINE_S):
+            connect = await read_connect(reader)
+        if is_mqtt_3_1_1(connect):
+            await broker.external_connected(Replay(connect, reader), StreamWriterAdapter(writer), LISTENER)
+        else:
+            writer.write(CONNACK_VERSION_REFUSED)
+            await writer.drain()
+    except (OSError, EOFError):  # TimeoutError is an OSError, asyncio.IncompleteReadError an EOFError
+        log.debug("a client went away, or never said what it wants")
+    except asyncio.CancelledError:
+        log.debug("the broker ends")
+    except Exception:
+        log.exception("a connection failed")
+    finally:
+        writer.close()
 
 
 def main() -> int:

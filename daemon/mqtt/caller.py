@@ -32,6 +32,7 @@ class Caller:
         self._topics = topics
         self._results: queue.SimpleQueue[tuple[float, Result]] = queue.SimpleQueue()
         self._subscribed: queue.SimpleQueue[str | None] = queue.SimpleQueue()
+        self.online = False  # what the daemon's availability says
         self._client = paho.Client(
             CallbackAPIVersion.VERSION2, client_id=f"cosyvoiced-say-{secrets.token_hex(4)}"
         )
@@ -81,7 +82,9 @@ class Caller:
         while not seen or not seen[-1][1].event.is_final:
             left_s = ends_s - time.monotonic()
             try:
-                at_s, result = self._results.get(timeout=max(0.0, left_s if seen else min(left_s, ANSWER_DEADLINE_S)))
+                at_s, result = self._results.get(
+                    timeout=max(0.0, left_s if seen else min(left_s, ANSWER_DEADLINE_S))
+                )
             except queue.Empty as error:
                 problem = "did not finish in time" if seen else f"no cosyvoiced answers on {self._topics.own}"
                 raise CallError(problem) from error
@@ -99,9 +102,12 @@ class Caller:
         if reason.is_failure:
             self._subscribed.put(str(reason))
         else:
-            client.subscribe(self._topics.result, qos=1)
+            client.subscribe([(self._topics.result, 1), (self._topics.availability, 1)])
 
     def _on_message(self, _client: paho.Client, _data: Any, message: paho.MQTTMessage) -> None:
+        if message.topic == self._topics.availability:
+            self.online = message.payload == b"online"
+            return
         try:
             self._results.put((time.monotonic(), msgspec.json.decode(message.payload, type=Result)))
         except msgspec.DecodeError:  # a newer daemon's message, or somebody else's

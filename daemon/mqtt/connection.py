@@ -146,14 +146,14 @@ class Connection:
                 client.loop(POLL_S)
                 return
             if not self._up and self._accepted_at_s == 0 and time.monotonic() > answer_by_s:
-                raise TimeoutError(f"no answer within {ANSWER_DEADLINE_S:g} s")
+                return
             self._forgive()
 
     def _turned_away(self) -> bool:
         """After a broker that did not let us in: says why; whether to try an older protocol at once."""
         refusal, was_v5 = self._refusal, self._protocol == V5
         unsupported = refusal is not None and reasons.is_unsupported_version(refusal)
-        # Some brokers that know only 3.1.1 hang up on MQTT 5 instead of refusing it.
+        # Some brokers that know only 3.1.1 hang up on MQTT 5, or wait for more, instead of refusing it.
         if unsupported or (refusal is None and not self._protocol_is_known):
             self._use_other_protocol()
             if was_v5:

@@ -48,12 +48,12 @@ def unreachable(address: str, error: OSError | LinkError) -> str:
 
 
 def refused(settings: LinkSettings, reason: ReasonCode | None) -> str:
-    """Why the broker did not let us in; `reason` is None when it hung up without one."""
+    """Why the broker did not let us in; `reason` is None when it said nothing."""
     broker = f"the MQTT broker at {settings.address}"
     if reason is None:
         wants_certificate = settings.tls is not None and settings.tls.cert_file is None
         hint = ": it may want a client certificate" if wants_certificate else ""
-        return f"{broker} hung up without an answer{hint}"
+        return f"{broker} does not answer, or hangs up at once{hint}"
     user = f"the user {settings.username!r}" if settings.username else "a user without a name"
     match reason.value:
         case Reason.BAD_CREDENTIALS | Reason.NOT_AUTHORISED:

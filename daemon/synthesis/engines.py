@@ -4,8 +4,11 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from daemon.errors import CosyvoicedError
-from daemon.synthesis.builtin import voices as builtin
+from daemon.synthesis.builtin import voices
+from daemon.synthesis.builtin.version import version
 from daemon.synthesis.engine import VoiceInfo
+
+BUILTIN_SAMPLE_RATE_HZ = 24000  # of both its models
 
 
 class EngineFacts(NamedTuple):
@@ -21,4 +24,4 @@ def choose(engine: str) -> EngineFacts:
     """The engine that `engine: auto|builtin|cosyvoice3` stands for. Raises `CosyvoicedError`."""
     if engine == "cosyvoice3":
         raise CosyvoicedError("engine: cosyvoice3 is not part of this version; use auto or builtin")
-    return EngineFacts("builtin", builtin.VERSION, builtin.SAMPLE_RATE_HZ, builtin.VOICES)
+    return EngineFacts(voices.ENGINE, version(), BUILTIN_SAMPLE_RATE_HZ, voices.VOICES)

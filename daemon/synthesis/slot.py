@@ -70,9 +70,9 @@ class WorkerSlot:
 
     async def empty(self) -> None:
         """Ends the worker, if there is one; its memory returns."""
-        worker, self._worker = self._worker, None
-        if worker is not None:
-            await worker.stop()
+        if self._worker is not None:
+            await self._worker.stop()
+            self._worker = None
 
     def note_failure(self, error: ChildError) -> None:
         """Counts a start, a job or a ping that the worker failed."""

@@ -96,6 +96,10 @@ class FakeEngine:
                 os.kill(os.getpid(), signal.SIGSTOP)
             case "sleep":
                 time.sleep(float(argument))
+            case "spin":  # as pure Python code does, which shares the interpreter with the listening thread
+                ends_at_s = time.monotonic() + float(argument)
+                while time.monotonic() < ends_at_s:
+                    pass
             case "print":
                 print("printed by Python")
                 os.write(1, b"written to file descriptor 1\n")

@@ -140,7 +140,7 @@ def test_stopping_is_quick_while_the_broker_is_away(topics: Topics) -> None:
     run(test())
 
 
-def test_something_that_is_no_broker_is_given_up_and_named(
+def test_something_that_never_answers_is_given_up_and_named(
     topics: Topics, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("daemon.mqtt.connection.ANSWER_DEADLINE_S", 0.2)

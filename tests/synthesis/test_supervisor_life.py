@@ -69,15 +69,15 @@ async def test_what_was_degraded_is_told(tmp_path: Path) -> None:
 
 
 async def test_an_idle_worker_is_gone_and_so_is_its_memory(tmp_path: Path) -> None:
-    async with supervised(tmp_path, replace(QUICK, idle_s=0.4)) as supervisor:
+    async with supervised(tmp_path, replace(QUICK, idle_s=1.0)) as supervisor:
         await speech_of(supervisor, "@allocate one")
         pid = supervisor.pid
         assert supervisor.rss_bytes > ALLOCATED_BYTES
-        await asyncio.sleep(0.2)
+        await asyncio.sleep(0.6)
         await speech_of(supervisor, "two")
-        await asyncio.sleep(0.3)
+        await asyncio.sleep(0.6)
         assert supervisor.pid == pid  # the second announcement began a new idle time
-        await asyncio.sleep(0.5)
+        await until(lambda: supervisor.pid is None)
         assert pid is not None
         assert not psutil.pid_exists(pid)
         assert (supervisor.state, supervisor.rss_bytes, supervisor.version) == (State.STOPPED, 0, "1")

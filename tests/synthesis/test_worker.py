@@ -115,12 +115,12 @@ async def test_a_bug_in_the_engine_ends_the_worker(tmp_path: Path, caplog: pytes
 
 async def test_a_ping_is_answered_while_the_engine_works(tmp_path: Path) -> None:
     async with worker(tmp_path) as child:
-        await child.send(say("@hang"))
+        await child.send(say("@spin=3"))
         await asyncio.sleep(0.1)
         began = time.monotonic()
         await child.send(Ping(9))
         pong = await child.receive(SOON_S)
-        assert time.monotonic() - began < 0.2  # a millisecond, on a machine that does nothing else
+        assert time.monotonic() - began < 0.5  # some milliseconds, on a machine that does nothing else
         assert isinstance(pong, Pong)
         assert pong.token == 9
         assert pong.rss_bytes == pytest.approx(child.rss_bytes, rel=0.1)

@@ -55,5 +55,10 @@ def choose(requested: str | None, language: str, text: str) -> tuple[str, tuple[
     return DEFAULT_VOICE[language], ("voice",)
 
 
+def reading_language(language: str, voice: str) -> str:
+    """The language whose rules read the text: the request's own where the voice speaks it."""
+    return language if language in VOICES[voice].languages else VOICES[voice].languages[-1]
+
+
 def _has_han(text: str) -> bool:
     return any("\u4e00" <= character <= "\u9fff" for character in text)
