@@ -195,6 +195,7 @@ class Pipeline:
         """Plays the job while it is being made; the device's error, while the making goes on to its end."""
         device_error: AnnouncementError | None = None
         opening = asyncio.create_task(self._open(job, rendering))  # the device opens while the engine works
+        telling = asyncio.create_task(self._tell_when_begun(opening, job, rendering))
         try:
             async with aclosing(rendering.pieces()) as pieces:
                 async for pcm in pieces:
@@ -205,6 +206,7 @@ class Pipeline:
         finally:
             self._playback = None
             await _close(opening)
+            await telling
 
     async def _open(self, job: Job, rendering: Rendering) -> Playback:
         volume = job.volume if job.volume is not None else self._settings().volume
@@ -213,12 +215,6 @@ class Pipeline:
             volume=self._volume if volume is None else volume,
             chime_name=job.chime,
         )
-
-        def tell(began: "asyncio.Future[float | None]") -> None:
-            if not began.cancelled() and began.result() is not None:
-                self._tell_started(job, rendering)
-
-        playback.began.add_done_callback(tell)
         self._playback = playback
         if self._queue.paused:
             await playback.pause()
@@ -254,6 +250,14 @@ class Pipeline:
     def _is_silenced(self, job: Job) -> bool:
         return self._settings().do_not_disturb and job.priority != Priority.IMPORTANT
 
+    async def _tell_when_begun(
+        self, opening: "asyncio.Task[Playback]", job: Job, rendering: Rendering
+    ) -> None:
+        """Tells that the first sample went to the device, if one ever does."""
+        await asyncio.wait({opening})
+        if _is_open(opening) and await opening.result().began() is not None:
+            self._tell_started(job, rendering)
+
     def _tell_started(self, job: Job, rendering: Rendering) -> None:
         self._results.started(job, self._describe(job, rendering, Event.STARTED))
 
@@ -276,8 +280,12 @@ async def _close(opening: "asyncio.Task[Playback]") -> None:
     """Silences the device, whether it is still opening, playing, or done."""
     opening.cancel()
     await asyncio.wait({opening})
-    if not opening.cancelled() and opening.exception() is None:
+    if _is_open(opening):
         await opening.result().stop()
+
+
+def _is_open(opening: "asyncio.Task[Playback]") -> bool:
+    return opening.done() and not opening.cancelled() and opening.exception() is None
 
 
 async def _attempt(step: Awaitable[None]) -> AnnouncementError | None:

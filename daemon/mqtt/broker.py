@@ -8,7 +8,6 @@ that takes over its own session stays connected.
 
 import argparse
 import asyncio
-import ipaddress
 import logging
 import signal
 import sys
@@ -25,6 +24,7 @@ from amqtt.plugins.base import BaseAuthPlugin
 from amqtt.session import INCOMING, ApplicationMessage, OutgoingApplicationMessage, Session
 
 from daemon.children.frames import Codec, Ready
+from daemon.mqtt.embedded import is_loopback
 from daemon.mqtt.greeting import CONNACK_VERSION_REFUSED, Replay, is_mqtt_3_1_1, read_connect
 
 log = logging.getLogger(__name__)
@@ -189,14 +189,6 @@ def main() -> int:
         print(f"cannot listen on {arguments.host}:{arguments.port}: {error.strerror}", file=sys.stderr)
         return CANNOT_LISTEN
     return 0
-
-
-def is_loopback(host: str) -> bool:
-    """Whether only this machine reaches `host`. A name other than localhost is not looked up."""
-    try:
-        return host == "localhost" or ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return False
 
 
 if __name__ == "__main__":

@@ -98,9 +98,13 @@ class Connection:
         if self._client is not None and self._up and taken.connection == self._connection:
             self._client.ack(taken.mid, taken.qos)
 
-    def complain(self, sentence: str) -> None:
-        """Tells what is wrong: once aloud, until a connection without this trouble has lasted a while."""
-        log.log(logging.DEBUG if sentence in self._complaints else logging.WARNING, "%s", sentence)
+    def complain(self, sentence: str, error: Exception | None = None) -> None:
+        """Tells what is wrong: once aloud, until a connection without this trouble has lasted a while.
+
+        `error` is logged with its traceback: one that nobody has foreseen.
+        """
+        level = logging.DEBUG if sentence in self._complaints else logging.WARNING
+        log.log(level, "%s", sentence, exc_info=error)
         if len(self._complaints) < MAX_COMPLAINTS:
             self._complaints[sentence] = self._connection
         self._listener.complained(sentence)
@@ -129,9 +133,8 @@ class Connection:
         except (OSError, LinkError) as error:
             self.complain(reasons.unreachable(self._settings.address, error))
             return False
-        except Exception as error:
-            log.exception("the connection to the MQTT broker failed")
-            self.complain(f"the connection to the MQTT broker failed: {error}")
+        except Exception as error:  # noqa: BLE001  # the thread must live; `complain` logs the traceback
+            self.complain(f"the connection to the MQTT broker failed: {error}", error)
             self._client = None  # whatever state it is in
             return False
         finally:

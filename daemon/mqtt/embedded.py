@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import ipaddress
 import logging
 from dataclasses import dataclass
 
@@ -55,6 +56,11 @@ class EmbeddedBroker:
 
     async def start(self) -> BrokerAddress:
         """Starts the broker, or finds one at its address. Raises `BrokerError` when neither is possible."""
+        if not is_loopback(self._host):
+            raise BrokerError(
+                f"the embedded MQTT broker serves this machine only, and {self._host} can be reached by others: "
+                "set mqtt.host to 127.0.0.1, or use an external broker"
+            )
         address = await self._launch()
         if address.embedded:
             self._port = address.port  # a restart must come up where the clients look
@@ -144,3 +150,11 @@ async def _is_taken(host: str, port: int) -> bool:
         return False
     writer.close()
     return True
+
+
+def is_loopback(host: str) -> bool:
+    """Whether only this machine reaches `host`. A name other than localhost is not looked up."""
+    try:
+        return host == "localhost" or ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False

@@ -63,7 +63,7 @@ class LinkSettings:
     port: int = 1883
     client_id: str
     username: str | None = None
-    password: str | Callable[[], str] | None = field(default=None, repr=False)  # asked anew at each attempt
+    password: str | Callable[[], str] | None = field(default=None, repr=False)  # called in the network thread
     tls: Tls | None = None
     will: Will | None = None
     keepalive_s: int = 30

@@ -27,7 +27,7 @@ def test_a_player_killed_while_playing_fails_that_announcement_only(card: AlsaFi
         await speaker.start()
         async with await speaker.play(sample_rate_hz=RATE_HZ) as playback:
             await playback.write(tone(5.0).tobytes())
-            await playback.began()
+            await playback.began
             _the_player().kill()
             with pytest.raises(AnnouncementError) as raised:
                 await playback.finish()

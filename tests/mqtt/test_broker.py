@@ -108,6 +108,23 @@ def test_a_client_that_is_cut_off_gets_its_messages_on_the_next_connection(topic
     run(test())
 
 
+def test_a_client_that_takes_over_its_own_half_open_connection_is_served(topics: Topics) -> None:
+    async def test() -> None:
+        async with running_broker() as (_, port):
+            half_open = socket.create_connection(("127.0.0.1", port))
+            half_open.sendall(connect_packet(f"cosyvoiced-{topics.node}"))
+            assert await asyncio.to_thread(half_open.recv, 4) == ACCEPTED
+            async with running_link(port, topics, wait=False) as (link, receiver):
+                assert await receiver.connected() == (True, True)
+                await link.round_trip(5)
+                with Peer(port) as peer:
+                    peer.publish(topics.own + "/say", "still here")
+                assert (await receiver.next()).payload == b"still here"
+            half_open.close()
+
+    run(test())
+
+
 def test_a_stored_message_is_replayed_to_its_subscribers_only_and_marked(topics: Topics) -> None:
     async def test() -> None:
         async with running_broker() as (_, port):
@@ -243,6 +260,19 @@ def test_only_this_machine_can_be_served(host: str) -> None:
     process = subprocess.run(command, capture_output=True, text=True, timeout=20, stdin=subprocess.DEVNULL)
     assert process.returncode == 2
     assert f"{host} can be reached by other machines" in process.stderr
+
+
+def test_an_address_that_others_can_reach_is_refused_before_anything_starts() -> None:
+    async def test() -> None:
+        with pytest.raises(BrokerError, match=r"0\.0\.0\.0 can be reached by others"):
+            await EmbeddedBroker("0.0.0.0").start()
+
+    run(test())
+
+
+def test_the_daemon_itself_never_loads_the_broker() -> None:
+    code = "import sys, daemon.mqtt.link, daemon.mqtt.embedded; sys.exit('amqtt' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], timeout=20).returncode == 0
 
 
 def connect_packet(client_id: str, will: tuple[str, str] | None = None) -> bytes:

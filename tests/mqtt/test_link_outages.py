@@ -7,8 +7,10 @@ import subprocess
 import sys
 import textwrap
 
+import paho.mqtt.client as paho
 import pytest
 
+from daemon.mqtt.connection import Connection
 from daemon.mqtt.settings import LinkError
 from daemon.mqtt.topics import Topics
 from tests.mqtt.conftest import Receiver, StartMosquitto, run, running_link, until
@@ -166,6 +168,47 @@ def test_two_daemons_with_one_name_are_told_apart_in_one_sentence(
     sentences = [r.getMessage() for r in caplog.records if r.levelno >= logging.WARNING]
     assert sum("a node name of its own" in sentence for sentence in sentences) <= 2  # one from each
     assert all(topics.node in sentence for sentence in sentences if "node name" in sentence)
+
+
+def test_trouble_is_forgotten_after_a_stable_connection_and_told_anew(
+    mosquitto: Mosquitto, topics: Topics, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr("daemon.mqtt.connection.STABLE_S", 0.1)
+    monkeypatch.setattr("daemon.mqtt.connection.POLL_S", 0.05)
+
+    async def test() -> None:
+        async with running_link(mosquitto.port, topics) as (link, receiver):
+            for outage in (1, 2):
+                mosquitto.kill()
+                await until(lambda: "nothing listens" in (link.status.last_error or ""))
+                mosquitto.start()
+                await receiver.connected()
+                await until(lambda: link.status.last_error is None)
+                assert caplog.text.count("nothing listens") == outage
+
+    run(test())
+
+
+def test_an_unforeseen_error_does_not_end_the_network_thread(
+    mosquitto: Mosquitto, topics: Topics, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    real = Connection._poll
+    faults = iter([ZeroDivisionError("a bug"), ZeroDivisionError("a bug")])
+
+    def faulty(self: Connection, client: paho.Client) -> None:
+        if (fault := next(faults, None)) is not None:
+            raise fault
+        real(self, client)
+
+    monkeypatch.setattr(Connection, "_poll", faulty)
+
+    async def test() -> None:
+        async with running_link(mosquitto.port, topics) as (link, _):
+            assert link.status.connected
+
+    run(test())
+    assert caplog.text.count("the connection to the MQTT broker failed: a bug") == 1
+    assert "Traceback" in caplog.text
 
 
 def test_the_will_is_delivered_when_the_process_is_killed(mosquitto: Mosquitto, topics: Topics) -> None:
