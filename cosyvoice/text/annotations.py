@@ -84,12 +84,14 @@ def parse(text: str) -> tuple[Span, ...]:
     while index < len(brackets):
         first = brackets[index]
         run = 1
-        while index + run < len(brackets) and brackets[index + run].start() == brackets[index + run - 1].end():
+        last = first
+        while index + run < len(brackets) and brackets[index + run].start() == last.end():
+            last = brackets[index + run]
             run += 1
         if first.start() > at:
             spans.append(Text(text[at : first.start()]))
         spans.extend(_read_run([match[1] for match in brackets[index : index + run]]))
-        at = brackets[index + run - 1].end()
+        at = last.end()
         index += run
     if at < len(text):
         spans.append(Text(text[at:]))
@@ -145,7 +147,7 @@ def _pinyin(bracket: str, syllable: Syllable) -> Pinyin:
     if not TOKENS.issuperset(tokens):
         others = (syllable._replace(tone=tone) for tone in (1, 4, 2, 3, 5))
         nearest = next((t for t in map(tokens_of, others) if TOKENS.issuperset(t)), None)
-        raise AnnotationError(bracket, "has no token in this tone", nearest and _brackets(nearest))
+        raise AnnotationError(bracket, "has no token in this tone", _brackets(nearest) if nearest else None)
     return Pinyin(_brackets(tokens), syllable)
 
 

@@ -18,11 +18,13 @@ _CONTROL_PASSES = 4  # tokens nested deeper than this are no accident: their mar
 _COMMENT = re.compile(r"<!--[^<>]*-->|<!\[CDATA\[|\]\]>|<[?!][A-Za-z][^<>]*>")
 _ATTRIBUTE = r"""\s+[\w:.-]+(?:\s*=\s*(?:"[^"<>]*"|'[^'<>]*'|[^\s"'<>=]+))"""
 _TAG = re.compile(rf"</?([A-Za-z][\w:.-]*)(?:{_ATTRIBUTE})*\s*/?>")
-_PAUSING_TAGS = frozenset("br p div li tr h1 h2 h3 h4 h5 h6 ul ol table hr td th break s".split())
+_PAUSING_TAGS = frozenset(str.split("br p div li tr h1 h2 h3 h4 h5 h6 ul ol table hr td th break s"))
 
 _RULE = re.compile(r"^[ \t]*(?:[-*_][ \t]*){3,}$", re.M)
 _FENCE = re.compile(r"^[ \t]*(?:```|~~~)[\w+-]*[ \t]*$", re.M)
-_LINE_START = re.compile(r"^[ \t]*(?:>[ \t]+)?(?:#{1,6}[ \t]+|[-*+•·][ \t]+(?:\[[ xX]\][ \t]+)?|>[ \t]+)", re.M)
+_LINE_START = re.compile(
+    r"^[ \t]*(?:>[ \t]+)?(?:#{1,6}[ \t]+|[-*+•·][ \t]+(?:\[[ xX]\][ \t]+)?|>[ \t]+)", re.M
+)
 _LINK = re.compile(r"!?\[([^\[\]]*)\]\([^()\s]*(?:[ \t]+[^()]*)?\)")
 _EMPHASIS = (
     re.compile(r"\*\*([^*\n]+)\*\*"),
@@ -35,7 +37,7 @@ _URL = re.compile(
     r"(?:[:/?#][^\s<>\u2e80-\uffff]*(?<![.,;:!?)]))?"
 )
 _FREE_AMPERSAND = re.compile(r"(?<!\S)[&＆](?!\S)|(?<=[\u3400-\u9fff])[ ]?[&＆][ ]?(?=[\u3400-\u9fff])")
-_WIDE_IN_NUMBER = re.compile(r"(?<=[0-9])[：．，／](?=[0-9])")
+_WIDE_IN_NUMBER = re.compile(r"(?<=[0-9])[：．／](?=[0-9])")
 _SPACE = re.compile(r"\s+")
 _PLACEHOLDER = re.compile(r"\s*(?:none|null|unknown|unavailable)\s*", re.I)
 _SOUND = re.compile(rf"\[(?:{'|'.join(sorted(TAGS))})\]", re.I)
@@ -59,7 +61,7 @@ def _decide(char: str) -> str | None:
         return "\n" if char in "\n\r\v\f\x85\u2028\u2029" else " "
     if category in ("Cc", "Cf", "Cs", "Co", "Cn", "Me") or (category == "So" and char not in _SPOKEN_SYMBOLS):
         return None
-    if "\ufe00" <= char <= "\ufe0f" or "\U0001f3fb" <= char <= "\U0001f3ff" or "\U000e0100" <= char:
+    if "\ufe00" <= char <= "\ufe0f" or "\U0001f3fb" <= char <= "\U0001f3ff" or char >= "\U000e0100":
         return None  # variation selectors and skin tones
     if "①" <= char <= "⑳":
         return str(ord(char) - ord("①") + 1)

@@ -4,25 +4,27 @@ import unicodedata
 from typing import NamedTuple
 
 TAGS = frozenset(
-    "breath noise laughter cough clucking accent quick_breath hissing sigh vocalized-noise lipsmack mn".split()
+    str.split(
+        "breath noise laughter cough clucking accent quick_breath hissing sigh vocalized-noise lipsmack mn"
+    )
 )
 
-_ARPABET_VOWELS = "AA AE AH AO AW AY EH ER EY IH IY OW OY UH UW".split()
-_ARPABET_CONSONANTS = "B CH D DH F G HH JH K L M N NG P R S SH T TH V W Y Z ZH".split()
+_ARPABET_VOWELS = str.split("AA AE AH AO AW AY EH ER EY IH IY OW OY UH UW")
+_ARPABET_CONSONANTS = str.split("B CH D DH F G HH JH K L M N NG P R S SH T TH V W Y Z ZH")
 ARPABET = frozenset(_ARPABET_CONSONANTS) | {v + stress for v in _ARPABET_VOWELS for stress in ("", *"012")}
 
-INITIALS = frozenset("b c ch d f g h j k l m n p q r s sh t w x y z zh".split())
+INITIALS = frozenset(str.split("b c ch d f g h j k l m n p q r s sh t w x y z zh"))
 
 # Tone by tone, as the tokenizer has them: several are missing (no neutral "ui", no first-tone "er" or "ü").
 FINALS = frozenset(
-    """
+    str.split("""
     a ai an ang ao e ei en eng i ian in ing iu o ong ou u uang ue un uo
     ā āi ān āng āo ē ēi ēn ēng ī iā iān iāng iāo iē īn īng iōng iū ō ōng ōu ū uā uāi uān uāng uē uī ūn uō
     á ái án áng áo é éi én éng ér í iá ián iáng iáo ié ín íng ióng iú ó óng óu ú uá uái uán uáng ué uí ún uó ǘ
     ǎ ǎi ǎn ǎng ǎo ě ěi ěn ěng ěr ǐ iǎ iǎn iǎng iǎo iě ǐn ǐng iǒng iǔ ǒ ǒng ǒu ǔ uǎ uǎi uǎn uǎng uě uǐ ǔn uǒ ǚ
     à ài àn àng ào è èi èn èng èr ì ià iàn iàng iào iè ìn ìng iòng iù ò òng òu ù uà uài uàn uàng uè uì ùn uò
     ǜ vè
-    """.split()
+    """)
 )
 
 TOKENS = TAGS | ARPABET | INITIALS | FINALS
@@ -32,10 +34,10 @@ _MARKS = {tone: mark for mark, tone in _TONE_MARKS.items()}
 NEUTRAL_TONE = 5
 
 # A syllable without an initial is spelt with y or w unless its final begins with a, e or o.
-_BARE_FINALS = frozenset("a ai an ang ao e ei en eng er o ou".split())
+_BARE_FINALS = frozenset(str.split("a ai an ang ao e ei en eng er o ou"))
 _ALL_FINALS = frozenset(
-    """a ai an ang ao e ei en eng er i ia ian iang iao ie in ing iong iu o ong ou
-    u ua uai uan uang ue ui un uo v ve""".split()
+    str.split("""a ai an ang ao e ei en eng er i ia ian iang iao ie in ing iong iu o ong ou
+    u ua uai uan uang ue ui un uo v ve""")
 )
 
 
@@ -51,7 +53,7 @@ class Syllable(NamedTuple):
 
 
 def read_syllable(spelling: str) -> Syllable | None:
-    """Reads `hǎo`, `hao3`, `lüè` or `lve4`; None when it is no pinyin. Without mark or digit the tone is 5."""
+    """Reads `hǎo`, `hao3`, `lüè` or `lve4`; None when it is no pinyin. Unmarked is tone 5."""
     letters, tone = _take_tone(spelling)
     initial = next((letters[:n] for n in (2, 1) if letters[:n] in INITIALS), "")
     final = letters[len(initial) :]
@@ -89,7 +91,7 @@ def _take_tone(spelling: str) -> tuple[str, int]:
 
 
 def _marked(final: str, tone: int) -> str:
-    """The final with its tone mark where pinyin puts it: on a or e, on the o of ou, else on the last vowel."""
+    """The final with its tone mark in its place: on a or e, on the o of ou, else on the last vowel."""
     if tone == NEUTRAL_TONE:
         return final.replace("v", "ü")
     vowels = [i for i, char in enumerate(final) if char in "aeiouv"]

@@ -42,9 +42,9 @@ def _read(text: str, read: Callable[[str], str]) -> str:
     lead, trail = text[: text.index(inner)], text[text.index(inner) + len(inner) :]
     try:
         return lead + (read(inner) or inner) + trail
-    except Exception:
+    except Exception as error:  # noqa: BLE001
         # wetext asserts on input that its grammar does not cover: unread digits are better than silence.
-        log.warning("cannot read out %r, it stays as it is", inner[:80], exc_info=True)
+        log.warning("cannot read out %r (%s), it stays as it is", inner[:80], type(error).__name__)
         return text
 
 

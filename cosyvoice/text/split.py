@@ -1,5 +1,6 @@
 """Cuts text into pieces that are spoken one after the other."""
 
+import itertools
 import re
 from typing import NamedTuple
 
@@ -19,8 +20,12 @@ _ATOM = re.compile(
     """,
     re.VERBOSE | re.DOTALL,
 )
-_ABBREVIATIONS = frozenset("mr mrs ms dr st prof no nos vs etc e.g i.e approx dept min max tel fig jr sr".split())
+_ABBREVIATIONS = frozenset(
+    str.split("mr mrs ms dr st prof no nos vs etc e.g i.e approx dept min max tel fig jr sr")
+)
 
+_SPOKEN = frozenset(("cjk", "annotation", "word", "number"))
+_BEGINNINGS = frozenset(("cjk", "word", "number", "opener"))  # an annotation stays with what it annotates
 _SENTENCE, _CLAUSE, _WORD = 3, 2, 1
 _LONE_WEIGHT = 2  # one Latin word, or two Han characters: too short to be spoken alone
 
@@ -62,20 +67,20 @@ def _breaks(text: str) -> list[_Break]:
     """All places where a cut may be, with how good each is."""
     found: list[_Break] = []
     atoms = list(_ATOM.finditer(text))
-    for number, (atom, after) in enumerate(zip(atoms, atoms[1:], strict=False)):
+    for number, (atom, after) in enumerate(itertools.pairwise(atoms)):
         kind, next_kind = atom.lastgroup, after.lastgroup
         if kind == "sentence":
             before = atoms[number - 1][0].lower() if number else ""
-            abbreviated = atom[0] == "." and (before in _ABBREVIATIONS or len(before) == 1 and before.isalpha())
+            initial = len(before) == 1 and before.isalpha()
+            abbreviated = atom[0] == "." and (initial or before in _ABBREVIATIONS)
             found.append(_Break(atom.end(), _WORD if abbreviated else _SENTENCE))
         elif kind == "clause":
             found.append(_Break(atom.end(), _CLAUSE))
         elif kind == "space":
             if not found or found[-1].at != atom.start() or found[-1].rank < _CLAUSE:
                 found.append(_Break(atom.end(), _WORD))
-        elif kind in ("cjk", "annotation", "word", "number") and next_kind in ("cjk", "word", "number", "opener"):
-            if "cjk" in (kind, next_kind) or next_kind == "opener":
-                found.append(_Break(atom.end(), _WORD))
+        elif kind in _SPOKEN and next_kind in _BEGINNINGS and {kind, next_kind} & {"cjk", "opener"}:
+            found.append(_Break(atom.end(), _WORD))
     return found
 
 

@@ -37,14 +37,14 @@ class Playback:
     """
 
     def __init__(self, child: Child[PlayerMessage], play: Play, hang_deadline_s: float) -> None:
-        # `time.monotonic()` of the first sample of sound; None where it ended without a sound
-        self.began: asyncio.Future[float | None] = asyncio.get_running_loop().create_future()
         self.position_s = 0.0
         self.underruns = 0
         self._child = child
         self._play = play
         self._hang_deadline_s = hang_deadline_s
         self._opened = asyncio.Event()
+        self._began = asyncio.Event()
+        self._began_at_s: float | None = None
         self._ended: asyncio.Task[bool] | None = None
 
     async def open(self) -> None:
@@ -59,6 +59,11 @@ class Playback:
             raise
         if self._ended.done():
             await self._ended  # it ended before it began: tells why
+
+    async def began(self) -> float | None:
+        """`time.monotonic()` of the first sample of sound; None when it has ended without a sound."""
+        await self._began.wait()
+        return self._began_at_s
 
     async def write(self, pcm: bytes) -> None:
         """Adds 16-bit mono PCM; after a stop it does nothing. Raises `AnnouncementError`."""
@@ -147,7 +152,8 @@ class Playback:
                 )
                 self._opened.set()
             case Began(at_s=at_s):
-                self._tell_began(at_s)
+                self._began_at_s = at_s
+                self._began.set()
             case Playing(position_s=position_s):
                 self.position_s = position_s
             case Finished():
@@ -161,12 +167,8 @@ class Playback:
                 raise AnnouncementError(Code.AUDIO_DEVICE, reason)
         return None
 
-    def _tell_began(self, at_s: float | None) -> None:
-        if not self.began.done():  # a task that is cancelled while it waits for a future cancels that too
-            self.began.set_result(at_s)
-
     def _settle(self, ended: asyncio.Task[bool]) -> None:
         self._opened.set()
-        self._tell_began(None)
+        self._began.set()
         if not ended.cancelled() and ended.exception() is not None:
             log.debug("announcement %d ended: %s", self._play.announcement, ended.exception())

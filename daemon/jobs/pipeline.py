@@ -36,7 +36,7 @@ MAX_ATTEMPTS = 3  # a job that was begun so often without an end takes the daemo
 STALE_CHECK_S = 0.5
 STOP_DEADLINE_S = 3.0
 
-Cut = Literal["postpone", "cancel", "stop", "shutdown"]
+Cut = Literal["postpone", "cancel", "stop"]
 
 
 class Running(NamedTuple):
@@ -112,13 +112,12 @@ class Pipeline:
                 )
                 self._changed()
 
-    def interrupt(self, cut: Cut) -> bool:
-        """Cuts off what is being spoken; False when nothing is."""
-        if self._running is None or self._running.task.done():
-            return False
-        self._cut = self._cut or cut
-        self._running.task.cancel()
-        return True
+    def interrupt(self, entry: Entry | None, cut: Cut) -> None:
+        """Cuts off `entry`, once, if it is being spoken; one that is over or on its way out stays as it is."""
+        running = self._running
+        if running is not None and running.entry is entry and self._cut is None:
+            self._cut = cut
+            running.task.cancel()
 
     async def pause(self) -> None:
         """Holds what is being spoken at its place."""

@@ -41,7 +41,7 @@ class Reception:
         queue: JobQueue,
         results: Results,
         defaults: Callable[[], Defaults],
-        interrupt: Callable[[Interrupt], object],
+        interrupt: Callable[[Entry | None, Interrupt], None],
         clock: Clock,
     ) -> None:
         self._link = link
@@ -121,15 +121,16 @@ class Reception:
     async def _queued(self, entry: Entry) -> None:
         log.info("[%s] accepted: %s, %d characters", entry.job.id, entry.job.priority, len(entry.job.text))
         self._results.accepted(entry.job)
+        speaking = self._queue.current
         admission = self._queue.admit(entry)
+        if admission.interrupt:
+            self._interrupt(speaking, admission.interrupt)
         await self._results.final(
             [
                 (dropped, self._results.describe(dropped.job, Event.CANCELLED, message=_why(dropped, entry)))
                 for dropped in admission.dropped
             ]
         )
-        if admission.interrupt:
-            self._interrupt(admission.interrupt)
 
     def _repeated(self, repeated: Repeated) -> None:
         if repeated.by_broker:

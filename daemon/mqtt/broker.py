@@ -19,6 +19,7 @@ import amqtt.broker
 from amqtt.adapters import StreamWriterAdapter
 from amqtt.broker import RetainedApplicationMessage
 from amqtt.contexts import BrokerConfig, ListenerConfig, ListenerType
+from amqtt.mqtt.constants import QOS_1
 from amqtt.mqtt.protocol.broker_handler import BrokerProtocolHandler
 from amqtt.plugins.base import BaseAuthPlugin
 from amqtt.session import INCOMING, ApplicationMessage, OutgoingApplicationMessage, Session
@@ -37,8 +38,7 @@ MAX_WAITING = 10_000  # messages that wait for one client; then the oldest go
 KEEPALIVE_GRACE_S = 15  # MQTT 3.1.1, section 3.1.2.10 asks for half the keep-alive; ours is 30 s
 CONNECT_DEADLINE_S = 10.0
 SHUTDOWN_DEADLINE_S = 1.0
-BAD_ADDRESS = 2  # exit code, as argparse's
-CANNOT_LISTEN = 3  # exit code
+CANNOT_LISTEN = 3  # exit code; 2 is argparse's
 
 
 class Everybody(BaseAuthPlugin):  # type: ignore[misc]  # amqtt has no types that mypy sees
@@ -59,26 +59,37 @@ class Handler(BrokerProtocolHandler):  # type: ignore[misc]  # as above
         if message.direction == INCOMING:
             await super()._handle_qos1_message_flow(message)
             return
-        inflight = self.session.inflight_out
-        if message.packet_id not in inflight and len(inflight) >= MAX_INFLIGHT:
-            await wait_in(self.session, message)
-            return
-        inflight[message.packet_id] = message
-        message.publish_packet = message.build_publish_packet(dup=message.publish_packet is not None)
-        await self._send_packet(message.publish_packet)
+        session = self.session
+        is_new = message.packet_id not in session.inflight_out
+        if is_new and (len(session.inflight_out) >= MAX_INFLIGHT or not session.retained_messages.empty()):
+            await wait_in(session, message)
+        else:
+            await self._send(message)
 
     async def handle_puback(self, puback: Any) -> None:
         self.session.inflight_out.pop(puback.variable_header.packet_id, None)
         await self.send_waiting()
 
     async def send_waiting(self) -> None:
-        """Sends what waited for this client, as far as its acknowledgements allow."""
-        waiting, inflight = self.session.retained_messages, self.session.inflight_out
-        while len(inflight) < MAX_INFLIGHT and not waiting.empty():
-            message = waiting.get_nowait()
+        """Sends what waited for this client, in order, as far as its acknowledgements allow."""
+        session = self.session
+        while len(session.inflight_out) < MAX_INFLIGHT and not session.retained_messages.empty():
+            message = session.retained_messages.get_nowait()
             # What waited for a client that was away carries a retain mark that its publisher did not set.
             stored = isinstance(message, OutgoingApplicationMessage) and message.retain
-            await self.mqtt_publish(message.topic, message.data, message.qos, retain=stored)
+            if message.qos == QOS_1:
+                packet_id = session.next_packet_id
+                await self._send(
+                    OutgoingApplicationMessage(packet_id, message.topic, QOS_1, message.data, stored)
+                )
+            else:
+                await self.mqtt_publish(message.topic, message.data, message.qos, retain=stored)
+
+    async def _send(self, message: OutgoingApplicationMessage) -> None:
+        """Sends a message of QoS 1 and keeps it until the client acknowledges it, on whatever connection."""
+        self.session.inflight_out[message.packet_id] = message
+        message.publish_packet = message.build_publish_packet(dup=message.publish_packet is not None)
+        await self._send_packet(message.publish_packet)
 
     def handle_read_timeout(self) -> None:
         """A client that is silent for longer than its keep-alive is gone; amqtt would wait for ever."""

@@ -44,12 +44,9 @@ def new_client(settings: LinkSettings, protocol: MQTTProtocolVersion) -> paho.Cl
 def subscribe(
     client: paho.Client, protocol: MQTTProtocolVersion, subscriptions: tuple[Subscription, ...]
 ) -> None:
-    """Live messages then come with the retain flag off, stored ones with it on, and with MQTT 5 only once."""
+    """Live messages then come with the retain flag off, stored ones with it on, at every connection."""
     if protocol == V5:
-        handling = SubscribeOptions.RETAIN_SEND_IF_NEW_SUB
-        client.subscribe(
-            [(s.topic_filter, SubscribeOptions(s.qos, retainHandling=handling)) for s in subscriptions]
-        )
+        client.subscribe([(s.topic_filter, SubscribeOptions(s.qos)) for s in subscriptions])
     else:
         client.subscribe([(s.topic_filter, s.qos) for s in subscriptions])
 

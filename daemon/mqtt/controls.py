@@ -72,10 +72,10 @@ class Controls:
         """Carries out one command. Raises `ControlError`."""
         match verb:
             case "stop":
-                self._pipeline.interrupt("stop")
+                self._pipeline.interrupt(self._queue.current, "stop")
             case "clear":
                 await self._cancelled(self._queue.clear())
-                self._pipeline.interrupt("stop")
+                self._pipeline.interrupt(self._queue.current, "stop")
             case "cancel":
                 await self._cancel(_text(payload))
             case "pause":
@@ -95,7 +95,7 @@ class Controls:
         self._changed()
 
     def set(self, name: str, payload: bytes) -> None:
-        """Changes one setting, keeps it and echoes it. Raises `ControlError`; then the old value is echoed."""
+        """Changes one setting, keeps it and echoes it. Raises `ControlError`; the old value is echoed then."""
         try:
             if name not in SETTINGS:
                 near = styles.did_you_mean(name, SETTINGS) or f"; the settings are {', '.join(SETTINGS)}"
@@ -157,7 +157,7 @@ class Controls:
         await self._cancelled(waiting)
         current = self._queue.current
         if current is not None and current.job.id == job_id:
-            self._pipeline.interrupt("stop")
+            self._pipeline.interrupt(self._queue.current, "stop")
         elif not waiting:
             raise ControlError(f"no announcement with the id '{job_id[:60]}' is waiting or being spoken")
 

@@ -58,8 +58,9 @@ class EmbeddedBroker:
         """Starts the broker, or finds one at its address. Raises `BrokerError` when neither is possible."""
         if not is_loopback(self._host):
             raise BrokerError(
-                f"the embedded MQTT broker serves this machine only, and {self._host} can be reached by others: "
-                "set mqtt.host to 127.0.0.1, or use an external broker"
+                "the embedded MQTT broker serves this machine only, "
+                f"and {self._host} can be reached by others: set mqtt.host to 127.0.0.1, "
+                "or use an external broker"
             )
         address = await self._launch()
         if address.embedded:

@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from daemon.mqtt.backlog import Backlog
 from daemon.mqtt.connection import Connection
 from daemon.mqtt.settings import LinkError, LinkSettings
 from daemon.mqtt.topics import check_publishable
@@ -19,6 +20,7 @@ from daemon.mqtt.traffic import Accepted, Delivery, LinkStatus, Outgoing, Subscr
 log = logging.getLogger(__name__)
 
 DELIVERY_OVERHEAD_BYTES = 1000  # the objects around a payload, measured generously
+CATCH_UP_DEADLINE_S = 5.0
 MAX_BACKLOG_BYTES = 32 * 2**20  # messages taken from the network that the daemon has not looked at yet
 
 
@@ -56,6 +58,8 @@ class Link:
         self._last_error: str | None = None
         self._waiting: dict[object, _Pending] = {}  # in order; a retained message under its topic
         self._inflight: dict[int, _Pending] = {}  # by packet identifier
+        self._backlog = Backlog()
+        self._catching_up: asyncio.Task[None] | None = None
         self._heartbeats: dict[bytes, asyncio.Future[None]] = {}
         self._taken_bytes = 0  # written by the network thread only
         self._seen_bytes = 0  # written on the event loop only
@@ -83,10 +87,15 @@ class Link:
         """
         if self._connected:
             if self._settings.will is not None and offline_payload is not None:
-                self.publish(self._settings.will.topic, offline_payload, retain=True)
+                try:
+                    self.publish(self._settings.will.topic, offline_payload, retain=True)
+                except LinkError as error:
+                    log.warning("could not say that the device goes offline: %s", error)
             going_out = [pending.done for pending in (*self._waiting.values(), *self._inflight.values())]
             if going_out:
                 await asyncio.wait(going_out, timeout=deadline_s)
+        if self._catching_up is not None:
+            self._catching_up.cancel()
         await asyncio.to_thread(self._connection.stop, deadline_s)
         self._loop = None
         self._connected = False
@@ -201,9 +210,20 @@ class Link:
             self._waiting = {**resend, **self._waiting}
         self._accepted = accepted
         log.info("connected to the MQTT broker at %s (MQTT %s)", self._settings.address, accepted.protocol)
+        self._hand_on(self._backlog.begin())
+        self._catching_up = asyncio.get_running_loop().create_task(self._catch_up())
         if self._on_connected is not None:
             self._guard(self._on_connected, accepted.session_present, first)
         self._pump()
+
+    async def _catch_up(self) -> None:
+        """Lets the backlog go once a message to ourselves, sent behind it, has come back."""
+        try:
+            await self.round_trip(CATCH_UP_DEADLINE_S)
+        except LinkError as error:
+            log.debug("the backlog is taken as it is: %s", error)
+        if asyncio.current_task() is self._catching_up:  # else a newer connection holds its own
+            self._hand_on(self._backlog.end())
 
     def _lose_connection(self) -> None:
         self._connected = False
@@ -229,8 +249,12 @@ class Link:
             if came_back is not None:
                 _finish(came_back, None)
             self.acknowledge(delivery)
-            return
-        self._guard(self._on_message, delivery)
+        elif not self._backlog.hold(delivery):
+            self._hand_on([delivery])
+
+    def _hand_on(self, deliveries: list[Delivery]) -> None:
+        for delivery in deliveries:
+            self._guard(self._on_message, delivery)
 
     def _guard(self, callback: Callable[..., None], *arguments: Any) -> None:
         """Calls the daemon. A message whose handler failed is not acknowledged: it comes again."""

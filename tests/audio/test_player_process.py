@@ -27,7 +27,7 @@ def test_a_player_killed_while_playing_fails_that_announcement_only(card: AlsaFi
         await speaker.start()
         async with await speaker.play(sample_rate_hz=RATE_HZ) as playback:
             await playback.write(tone(5.0).tobytes())
-            await playback.began
+            await playback.began()
             _the_player().kill()
             with pytest.raises(AnnouncementError) as raised:
                 await playback.finish()
@@ -77,12 +77,11 @@ def test_a_hundred_announcements_leak_neither_files_nor_threads_nor_memory(card:
         await speaker.start()
         for _ in range(10):
             await _announce(speaker, 0.01)
-        player, daemon = _the_player(), psutil.Process()
-        before = player.num_fds(), player.num_threads(), daemon.num_fds(), daemon.num_threads()
-        rss_before = player.memory_info().rss
+        player = _the_player()
+        before, rss_before = await _open_things(player), player.memory_info().rss
         for _ in range(100):
             await _announce(speaker, 0.01)
-        assert (player.num_fds(), player.num_threads(), daemon.num_fds(), daemon.num_threads()) == before
+        assert await _open_things(player) == before
         assert player.memory_info().rss - rss_before < 2 * 2**20
         await speaker.stop()
 
@@ -108,6 +107,12 @@ def test_a_message_that_is_none_ends_the_player(card: AlsaFileDevice) -> None:
     )
     assert player.returncode == 1
     assert b"not a frame of this protocol" in player.stderr
+
+
+async def _open_things(player: psutil.Process) -> list[int]:
+    """Files and threads of the player and of this process, once the last stream is closed."""
+    await asyncio.sleep(0.2)
+    return [count for each in (player, psutil.Process()) for count in (each.num_fds(), each.num_threads())]
 
 
 def _the_player() -> psutil.Process:

@@ -117,7 +117,7 @@ def test_finish_returns_when_the_last_sample_was_heard(card: AlsaFileDevice) -> 
         playback = await _perform(speaker, [tone(0.8)])
         now_s = time.monotonic()
         await speaker.stop()
-        return now_s - (await playback.began or 0.0), playback.position_s
+        return now_s - (await playback.began() or 0.0), playback.position_s
 
     lasted_s, position_s = asyncio.run(scenario())
     # `began` is told once the first block is handed over, which takes next to no time.

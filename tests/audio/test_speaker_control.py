@@ -20,7 +20,7 @@ async def _begin(speaker: Speaker) -> Playback:
     """Twenty seconds of sound, of which the first are being heard."""
     playback = await speaker.play(sample_rate_hz=RATE_HZ)
     await playback.write(LONG.tobytes())
-    await playback.began
+    await playback.began()
     return playback
 
 
@@ -54,7 +54,7 @@ def test_pause_holds_in_silence_and_resume_goes_on_from_there(card: AlsaFileDevi
         await speaker.start()
         async with await speaker.play(sample_rate_hz=RATE_HZ) as playback:
             await playback.write(sent.tobytes())
-            await playback.began
+            await playback.began()
             await asyncio.sleep(0.2)
             await playback.pause()
             await asyncio.sleep(0.6)
@@ -94,7 +94,7 @@ def test_cancelling_the_task_that_waits_fades_out_and_the_next_announcement_play
     async def announce(speaker: Speaker, began: asyncio.Event) -> None:
         async with await speaker.play(sample_rate_hz=RATE_HZ) as playback:
             await playback.write(LONG.tobytes())
-            await playback.began
+            await playback.began()
             began.set()
             await playback.finish()
 

@@ -220,7 +220,7 @@ def test_a_device_that_breaks_while_playing_fails_that_announcement(tmp_path: Pa
         await speaker.start()
         async with await speaker.play(sample_rate_hz=RATE_HZ) as playback:
             await playback.write(tone(5.0).tobytes())
-            await playback.began
+            await playback.began()
             os.close(descriptor)
             with pytest.raises(AnnouncementError) as raised:
                 await playback.finish()

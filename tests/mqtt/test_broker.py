@@ -87,6 +87,27 @@ def test_a_message_without_acknowledgement_comes_again_marked_as_duplicate(topic
     run(test())
 
 
+def test_a_client_that_acknowledges_nothing_gets_no_more_than_the_window(topics: Topics) -> None:
+    async def test() -> None:
+        async with running_broker() as (_, port):
+            receiver = Receiver()
+            receiver.acknowledge = False
+            async with running_link(port, topics, receiver) as (link, _):
+                with Peer(port) as peer:
+                    for number in range(250):
+                        peer.publish(topics.own + "/say", str(number))
+                first = [await receiver.next() for _ in range(100)]
+                await link.round_trip(5)
+                assert receiver.deliveries.empty()
+                receiver.acknowledge = True
+                for delivery in first:
+                    link.acknowledge(delivery)
+                rest = [await receiver.next() for _ in range(150)]
+            assert [int(delivery.payload) for delivery in (*first, *rest)] == list(range(250))
+
+    run(test())
+
+
 def test_a_client_that_is_cut_off_gets_its_messages_on_the_next_connection(topics: Topics) -> None:
     async def test() -> None:
         async with running_broker() as (_, port), running_link(port, topics) as (link, receiver):

@@ -7,6 +7,7 @@ from contextlib import aclosing
 from dataclasses import replace
 from pathlib import Path
 
+import psutil
 import pytest
 
 from daemon.errors import AnnouncementError, Code
@@ -68,6 +69,18 @@ async def test_leaving_while_the_engine_loads(tmp_path: Path) -> None:
         assert (supervisor.state, supervisor.pid) == (State.STOPPED, None)
 
 
+async def test_leaving_at_any_moment_of_the_start_leaves_no_process_and_no_descriptor(tmp_path: Path) -> None:
+    async with supervised(tmp_path, engine="never-ready") as supervisor:
+        descriptors = []
+        for step in range(20):
+            with pytest.raises(TimeoutError):
+                async with asyncio.timeout(0.001 * step):
+                    await speech_of(supervisor, "one")
+            assert psutil.Process().children() == []
+            descriptors.append(psutil.Process().num_fds())
+        assert max(descriptors[1:]) <= descriptors[0]
+
+
 async def test_leaving_while_another_job_has_the_worker(tmp_path: Path) -> None:
     async with supervised(tmp_path) as supervisor:
         first = asyncio.create_task(speech_of(supervisor, "one @sleep=0.3 two"))
@@ -82,8 +95,8 @@ async def test_leaving_while_another_job_has_the_worker(tmp_path: Path) -> None:
 
 async def test_a_second_cancel_does_not_wait_for_a_worker_that_ignores_the_first(tmp_path: Path) -> None:
     async with supervised(tmp_path, replace(QUICK, cancel_s=30.0)) as supervisor:
-        hearing = asyncio.create_task(speech_of(supervisor, "one @hang"))
-        await until(lambda: supervisor.state is State.BUSY)
+        hearing = asyncio.create_task(speech_of(supervisor, "one @once:hang"))
+        await until((tmp_path / "hang").exists)
         hearing.cancel()
         await asyncio.sleep(0.1)
         assert not hearing.done()

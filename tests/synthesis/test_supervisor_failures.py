@@ -83,6 +83,19 @@ async def test_kill_9_while_loading(tmp_path: Path) -> None:
         assert await hearing == spoken("one")
 
 
+async def test_kill_9_at_any_moment_costs_no_sample(tmp_path: Path) -> None:
+    async with supervised(tmp_path) as supervisor:
+        for step in range(10):
+            hearing = asyncio.create_task(speech_of(supervisor, "one @sleep=0.1 two @sleep=0.1 three"))
+            await asyncio.sleep(0.02 + 0.03 * step)
+            killed = supervisor.pid
+            if killed is not None:
+                signal_worker(supervisor, signal.SIGKILL)
+            assert await hearing == spoken("one two three")
+            await until(lambda pid=killed: supervisor.pid is None or supervisor.pid != pid)
+        assert supervisor.restarts >= 5
+
+
 async def test_two_crashes_fail_the_job_and_the_next_one_is_spoken(tmp_path: Path) -> None:
     async with supervised(tmp_path) as supervisor:
         error = await failure_of(supervisor, "one @exit two")
@@ -99,7 +112,7 @@ async def test_two_hangs_fail_the_job_in_time(order: str, sentence: str, tmp_pat
         began = time.monotonic()
         error = await failure_of(supervisor, f"one @{order} two")
         assert (error.code, error.message) == (Code.ENGINE_TIMEOUT, sentence)
-        assert time.monotonic() - began < SOON_S / 2
+        assert time.monotonic() - began < SOON_S
         assert await speech_of(supervisor, "three") == spoken("three")
 
 

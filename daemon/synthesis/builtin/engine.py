@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from cosyvoice.text.annotations import AnnotationError
 from daemon.synthesis.builtin import heart, kokoro, loudness, silence, styles, voices
 from daemon.synthesis.builtin.model import ModelStore
 from daemon.synthesis.builtin.phonemes import Phonemizer
@@ -38,7 +39,7 @@ class BuiltinEngine:
     sample_rate_hz = kokoro.SAMPLE_RATE_HZ
 
     def __init__(self, state_dir: Path, threads: int) -> None:
-        self._state_dir = state_dir
+        self.state_dir = state_dir
         self._threads = threads
         self._kokoro: kokoro.Kokoro | None = None
         self._heart = heart.Heart()
@@ -50,7 +51,7 @@ class BuiltinEngine:
 
     def load(self, progress: Callable[[str], None]) -> None:
         """Loads both models and the text front end, so that the first announcement waits for nothing."""
-        model = ModelStore(self._state_dir).prepare(progress)
+        model = ModelStore(self.state_dir).prepare(progress)
         self._kokoro = kokoro.Kokoro(model, self._threads)
         self._kokoro.load()
         self._heart.load()
@@ -66,12 +67,15 @@ class BuiltinEngine:
         degraded = unlike_voice + unlike_style
         speed = min(max(request.speed * style.speed, SPEED_RANGE[0]), SPEED_RANGE[1])
         is_heart = voice == heart.NAME
-        pieces = self._phonemizer.pieces(
-            request.text,
-            language,
-            max_tokens=HEART_MAX_TOKENS if is_heart else KOKORO_MAX_TOKENS,
-            first_max_chars=None if is_heart else KOKORO_FIRST_MAX_CHARS,
-        )
+        try:
+            pieces = self._phonemizer.pieces(
+                request.text,
+                language,
+                max_tokens=HEART_MAX_TOKENS if is_heart else KOKORO_MAX_TOKENS,
+                first_max_chars=None if is_heart else KOKORO_FIRST_MAX_CHARS,
+            )
+        except AnnotationError as error:
+            raise EngineError(str(error)) from error
         gain = np.float32(loudness.gain(voice, style.level_db))
         said = False
         for number, piece in enumerate(pieces):

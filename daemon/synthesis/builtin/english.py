@@ -17,7 +17,18 @@ from daemon.synthesis.builtin.packed import PackedTable
 _ARPABET = {
     **{"AA": "ɑ", "AE": "æ", "AH": "ʌ", "AO": "ɔ", "AW": "W", "AY": "I", "EH": "ɛ", "ER": "ɜɹ", "EY": "A"},
     **{"IH": "ɪ", "IY": "i", "OW": "O", "OY": "Y", "UH": "ʊ", "UW": "u"},
-    **{"B": "b", "CH": "ʧ", "D": "d", "DH": "ð", "F": "f", "G": "ɡ", "HH": "h", "JH": "ʤ", "K": "k", "L": "l"},
+    **{
+        "B": "b",
+        "CH": "ʧ",
+        "D": "d",
+        "DH": "ð",
+        "F": "f",
+        "G": "ɡ",
+        "HH": "h",
+        "JH": "ʤ",
+        "K": "k",
+        "L": "l",
+    },
     **{"M": "m", "N": "n", "NG": "ŋ", "P": "p", "R": "ɹ", "S": "s", "SH": "ʃ", "T": "t", "TH": "θ", "V": "v"},
     **{"W": "w", "Y": "j", "Z": "z", "ZH": "ʒ"},
 }
@@ -26,9 +37,10 @@ _STRESS = {"1": "ˈ", "2": "ˌ"}
 
 # Latin letters that Unicode does not decompose into a base letter and a mark.
 _FOLDED = str.maketrans(
-    {"ß": "ss", "æ": "ae", "Æ": "AE", "œ": "oe", "Œ": "OE", "ø": "o", "Ø": "O", "ł": "l", "Ł": "L"}
+    {"ß": "ss", "æ": "ae", "Æ": "Ae", "œ": "oe", "Œ": "Oe", "ø": "o", "Ø": "O", "ł": "l", "Ł": "L"}
     | {"đ": "d", "Đ": "D", "ð": "th", "Ð": "Th", "þ": "th", "Þ": "Th", "ı": "i", "ħ": "h", "Ħ": "H"}
 )
+_LONE_A = re.compile(r"((?<![\w'])[Aa](?![\w']))")
 _WORD = re.compile(r"[^\W\d_]+")
 
 
@@ -56,8 +68,15 @@ class English:
         if self._g2p is None:
             self._g2p = _PackedG2P()
 
-    def phonemes(self, parts: Sequence[str | tuple[str, ...]]) -> str:
-        """Phonemes of a stretch of English: texts, and words given as tuples of ARPAbet phones."""
+    def phonemes(self, parts: Sequence[str | tuple[str, ...]], letters: bool = False) -> str:
+        """Phonemes of a stretch of English: texts, and words given as tuples of ARPAbet phones.
+
+        With `letters` a lone "A" is the letter, as in a Chinese sentence, and not the article.
+        """
+        if letters:
+            parts = [
+                word for part in parts for word in (_letter_a(part) if isinstance(part, str) else [part])
+            ]
         marked = "".join(self._prepared(part) if isinstance(part, str) else _link(part) for part in parts)
         return str(self.g2p(marked, normalize_text=False))
 
@@ -116,6 +135,10 @@ def _next_token(text: str, at: int) -> int:
 def _gunzip(path: Path) -> str:
     with gzip.open(path, "rt", encoding="utf-8") as file:
         return file.read()
+
+
+def _letter_a(text: str) -> list[str | tuple[str, ...]]:
+    return [("EY1",) if part in ("A", "a") else part for part in _LONE_A.split(text) if part]
 
 
 def _link(phones: tuple[str, ...]) -> str:

@@ -28,6 +28,8 @@ MIN_CHANNELS = 8  # below this a convolution costs nothing and stays
 AUDIBLE_ENERGY = -5.0
 MARGIN_FRAMES = 3  # of 25 ms: unvoiced onsets, fading ends, and what the decoder's convolutions see
 
+STFT_RESIDUE = 1e-30  # far below any bin's magnitude, far above the smallest float32
+
 # Values in kokoro-v1.0.int8.onnx.
 FEATURES = "/encoder/MatMul_1_output_0"  # (1, 512, frames) float32
 F0 = "/encoder/Squeeze_output_0"  # (1, 2 * frames) float32, Hz
@@ -55,7 +57,7 @@ def _convolutions(editor: GraphEditor, signed: bool) -> int:
     """ConvInteger -> [Add bias] -> Cast -> Mul scale becomes windows, a matrix product, a transposition."""
     found = [node for node in editor.nodes if node.op_type == "ConvInteger" and _is_plain(editor, node)]
     for conv in found:
-        x, weight, x_zero, weight_zero = conv.input
+        _, weight, x_zero, weight_zero = conv.input
         chain = [conv]
         bias: list[str] = []
         if editor.users[conv.output[0]][0].op_type == "Add":
@@ -95,7 +97,7 @@ def _is_plain(editor: GraphEditor, conv: NodeProto) -> bool:
     """Stride 1, one group, "same" padding, and enough channels to be worth it."""
     out, _, taps = editor.value(conv.input[1]).shape
     same = attribute(conv, "dilations")[0] * (taps - 1) // 2
-    return (
+    return bool(
         attribute(conv, "strides") == [1]
         and attribute(conv, "group") == 1
         and attribute(conv, "pads") == [same, same]
@@ -195,6 +197,11 @@ def _spectrum(editor: GraphEditor) -> int:
         bins = len(w) // 2 + 1
         phase = 2 * np.pi / len(w) * np.arange(bins)[:, None] * np.arange(len(w))
         basis = np.concatenate([np.cos(phase) * w, -np.sin(phase) * w])[:, None].astype(np.float32)
+        # The first and the last bin are real. The stock STFT leaves rounding there, whose sign decides
+        # between the phases pi and -pi, and the decoder hears that: the signs that it leaves are kept.
+        basis[[bins, -1]] = 0.0
+        signs = np.zeros(2 * bins, np.float32)
+        signs[[bins, -1]] = STFT_RESIDUE, -STFT_RESIDUE
         editor.replace(
             [stft],
             [
@@ -203,7 +210,11 @@ def _spectrum(editor: GraphEditor) -> int:
                 ),
                 helper.make_node(
                     "Conv",
-                    ["stft.signal", editor.constant("stft.basis", basis)],
+                    [
+                        "stft.signal",
+                        editor.constant("stft.basis", basis),
+                        editor.constant("stft.signs", signs),
+                    ],
                     ["stft.stacked"],
                     strides=[int(editor.value(hop))],
                 ),
@@ -227,7 +238,11 @@ def _crop(editor: GraphEditor) -> None:
     time = editor.constant("axis.1", np.array([1]))
     energy, f0, features = (editor.rename(value) for value in (ENERGY, F0, FEATURES))
     editor.add(
-        node("Greater", [energy, editor.constant("crop.audible", np.float32(AUDIBLE_ENERGY))], ["crop.audible?"]),
+        node(
+            "Greater",
+            [energy, editor.constant("crop.audible", np.float32(AUDIBLE_ENERGY))],
+            ["crop.audible?"],
+        ),
         node("Cast", ["crop.audible?"], ["crop.sounds"], to=TensorProto.INT32),
         node("ArgMax", ["crop.sounds"], ["crop.first"], axis=1, keepdims=0),
         node("ArgMax", ["crop.sounds"], ["crop.last"], axis=1, keepdims=0, select_last_index=1),

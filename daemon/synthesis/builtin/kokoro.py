@@ -26,7 +26,7 @@ class Kokoro:
         self._model = model
         self._threads = threads
         self._session: Any = None
-        self._tokens: dict[str, int] = {}
+        self.tokens: dict[str, int] = {}
         self._packs: dict[str, Any] = {}  # name -> (510, 256) float16, 255 KiB each, read when first used
 
     def load(self) -> None:
@@ -39,27 +39,27 @@ class Kokoro:
         self._session = onnxruntime.InferenceSession(
             str(self._model), options, providers=["CPUExecutionProvider"]
         )
-        self._tokens = json.loads(_data("kokoro_vocab.json").read_text(encoding="utf-8"))
+        self.tokens = json.loads(_data("kokoro_vocab.json").read_text(encoding="utf-8"))
 
     def synthesize(self, phonemes: str, voice: str, speed: float, style: Style = NEUTRAL) -> Samples:
         """(N,) float32 at 24 kHz. Symbols outside the alphabet are passed over; none known: no samples."""
-        known = [symbol for symbol in phonemes if symbol in self._tokens][:MAX_TOKENS]
+        known = [symbol for symbol in phonemes if symbol in self.tokens][:MAX_TOKENS]
         if not known:
             return np.zeros(0, np.float32)
-        tokens = [0, *(self._tokens[symbol] for symbol in known), 0]
+        tokens = [0, *(self.tokens[symbol] for symbol in known), 0]
         release = onnxruntime.RunOptions()
         # Activations take up to 200 MiB; they go back to the system after each piece.
         release.add_run_config_entry("memory.enable_memory_arena_shrinkage", "cpu:0")
         inputs = {
             "tokens": np.array([tokens], np.int64),
-            "style": self._pack(voice)[len(known) - 1][None].astype(np.float32),
+            "style": self.pack(voice)[len(known) - 1][None].astype(np.float32),
             "speed": np.array([speed], np.float32),
             "pitch": np.array([style.pitch, style.pitch_range], np.float32),
         }
         samples: Samples = self._session.run(None, inputs, release)[0]
         return samples
 
-    def _pack(self, voice: str) -> Any:
+    def pack(self, voice: str) -> Any:
         if voice not in self._packs:
             with np.load(str(_data("kokoro_voices.npz"))) as packs:
                 self._packs[voice] = packs[voice]

@@ -6,10 +6,8 @@ importing it: as Python dicts they would take 55 MiB, packed they take 8.
 """
 
 import importlib.util
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-
-import rjieba
 
 from cosyvoice.text.inventory import NEUTRAL_TONE, Syllable, read_syllable
 from daemon.synthesis.builtin import readings, sandhi, syllables
@@ -23,7 +21,9 @@ _LONGEST_PHRASE = 10  # characters, of pypinyin's phrases
 _PRONOUNS = frozenset("我你您他她它们咱")
 _MUST_BEFORE = _PRONOUNS | frozenset("就也都总又可必")  # before 得 it means "must", dei3
 _DONE = frozenset("了到过 ")
-_PLACE_LEADS = frozenset(" 这那此该本各两某当场实陆土空天一二三四五六七八九十")  # before 地 it is a place, di4
+_PLACE_LEADS = frozenset(
+    " 这那此该本各两某当场实陆土空天一二三四五六七八九十"
+)  # before 地 it is a place, di4
 _COUNTS = frozenset("一二三四五六七八九十百千万两几半多每各这那哪")
 _FOR_WHOM = _PRONOUNS | frozenset("了此何客孩")
 
@@ -34,11 +34,11 @@ class Mandarin:
     def __init__(self) -> None:
         self._phrases = PackedTable.of(())
         self._singles = PackedTable.of(())
-        self._loaded = False
+        self._cut: Callable[[str], list[str]] | None = None
 
     def load(self) -> None:
         """Packs the reading tables, about 0.4 s. Raises `EngineError`."""
-        if self._loaded:
+        if self._cut is not None:
             return
         spec = importlib.util.find_spec("pypinyin")
         if spec is None or spec.origin is None:
@@ -46,8 +46,9 @@ class Mandarin:
         folder = Path(spec.origin).parent
         self._phrases, _ = PackedTable.from_json((folder / "phrases_dict.json").read_text("utf-8"))
         self._singles, _ = PackedTable.from_json((folder / "pinyin_dict.json").read_text("utf-8"))
-        rjieba.cut("预热")  # builds its dictionary
-        self._loaded = True
+        import rjieba  # not at import: it builds its dictionary then, 30 MiB
+
+        self._cut = rjieba.cut
 
     def knows(self, char: str) -> bool:
         """Whether the character has a reading."""
@@ -71,7 +72,9 @@ class Mandarin:
         return " ".join("".join(syllables.phonemes(spoken.syllable) for spoken in word) for word in words)
 
     def _words(self, text: str, given: Mapping[int, Syllable]) -> list[list[Spoken]]:
-        cut: list[str] = rjieba.cut(text)
+        if self._cut is None:
+            raise EngineError("Mandarin is not loaded")
+        cut = self._cut(text)
         found = self._curated(text, cut)
         words: list[list[Spoken]] = []
         at = 0

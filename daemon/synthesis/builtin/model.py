@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from importlib import resources
@@ -41,6 +42,7 @@ class ModelStore:
         """
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
+            self._remove_leftovers()
             if _recorded(self.ready) is None:
                 self.join(progress)
                 progress("Fitting the voice model to this processor (once, a few seconds)")
@@ -66,14 +68,25 @@ class ModelStore:
         _record(self.joined, self._sha256)
         return self.joined
 
+    def _remove_leftovers(self) -> None:
+        """Removes what a power cut left half written; what another process writes now is younger."""
+        oldest = time.time() - REWRITE_TIMEOUT_S
+        for path in self.folder.glob("*.part"):
+            if path.stat().st_mtime < oldest:
+                path.unlink(missing_ok=True)
+
     def _rewrite(self) -> None:
         with _replacing(self.ready) as temporary:
-            command = [sys.executable, "-m", "daemon.synthesis.builtin.graph", self.joined, temporary]
+            command = [
+                sys.executable,
+                "-m",
+                "daemon.synthesis.builtin.graph",
+                str(self.joined),
+                str(temporary),
+            ]
             try:
-                # stdout belongs to the worker's frames
-                subprocess.run(  # noqa: S603 - our own module and paths
-                    command, check=True, timeout=REWRITE_TIMEOUT_S, stdout=subprocess.PIPE, stderr=subprocess.PIPE
-                )
+                # Output is captured: the worker's own stdout carries frames.
+                subprocess.run(command, check=True, timeout=REWRITE_TIMEOUT_S, capture_output=True)
             except subprocess.CalledProcessError as error:
                 lines = error.stderr.decode(errors="replace").strip().splitlines() or ["no message"]
                 raise EngineError(f"the voice model could not be fitted: {lines[-1]}") from error

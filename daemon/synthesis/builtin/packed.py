@@ -4,6 +4,7 @@ The language tables of pypinyin and hibari take 150 MiB as Python dicts and 20 M
 binary search of some ten microseconds, which a sentence does not notice.
 """
 
+import functools
 import json
 from array import array
 from bisect import bisect_left
@@ -49,14 +50,15 @@ class PackedTable:
     def get(self, key: str, default: Any = None) -> Any:
         """The value of `key`, decoded."""
         wanted = key.encode() + b"\t"
-        index = bisect_left(self._starts, wanted, hi=len(self), key=lambda start: self._key(start, len(wanted)))
+        key_at = functools.partial(self._key, length=len(wanted))
+        index = bisect_left(self._starts, wanted, hi=len(self), key=key_at)
         start = self._starts[index]
-        if index == len(self) or self._key(start, len(wanted)) != wanted:
+        if index == len(self) or key_at(start) != wanted:
             return default
         return json.loads(self._blob[start + len(wanted) : self._starts[index + 1]])
 
-    def __contains__(self, key: str) -> bool:
-        return self.get(key) is not None
+    def __contains__(self, key: object) -> bool:
+        return isinstance(key, str) and self.get(key) is not None
 
     def __len__(self) -> int:
         return len(self._starts) - 1

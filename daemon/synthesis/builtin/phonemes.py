@@ -8,7 +8,8 @@ from importlib.resources import files
 from typing import NamedTuple
 
 from cosyvoice.text import normalize
-from cosyvoice.text.annotations import Text, parse
+from cosyvoice.text.annotations import Span, Text, parse
+from cosyvoice.text.inventory import Syllable
 from cosyvoice.text.language import HAN
 from cosyvoice.text.split import split
 from daemon.synthesis.builtin.english import English
@@ -36,6 +37,7 @@ _MARKS = {
     **{mark: mark + " " for mark in ";:,.!?"},
 }
 _MARK_TABLE = str.maketrans(_MARKS)
+_TEXT_ARROWS = str.maketrans(dict.fromkeys("→↗↓↘", ", "))  # a reader's arrow would pass for a tone
 _NOT_SPOKEN = frozenset(' ;:,.!?—…"()“”')
 _HAN_DIGITS = str.maketrans("0123456789", "零一二三四五六七八九")
 _SPACES = re.compile(r"\s+")
@@ -51,7 +53,9 @@ class PhonemePiece(NamedTuple):
     text: str  # as it is read, annotations included
     phonemes: str  # in Kokoro's alphabet, one token per character
     pause_s: float  # silence after the piece; 0 after the last
-    degraded: tuple[str, ...] = ()  # "tag": a sound was left out; "language": a script or language was not spoken
+    degraded: tuple[
+        str, ...
+    ] = ()  # "tag": a sound was left out; "language": a script or language was not spoken
 
 
 class Phonemizer:
@@ -92,10 +96,11 @@ class Phonemizer:
             EngineError: nothing is left that can be said.
         """
         self._read_vocabulary()
-        self._mandarin.load()
         said: list[PhonemePiece] = []
         lost: set[str] = set()
-        for piece in self._convert(normalize.normalize(text, language), language, max_tokens, first_max_chars):
+        for piece in self._convert(
+            normalize.normalize(text, language), language, max_tokens, first_max_chars
+        ):
             lost.update(piece.degraded)
             if any(symbol not in _NOT_SPOKEN for symbol in piece.phonemes):
                 said.append(piece._replace(degraded=tuple(sorted(lost))))
@@ -128,31 +133,45 @@ class Phonemizer:
 
     def _say(self, text: str, language: str) -> tuple[str, tuple[str, ...]]:
         """Phonemes of one piece, and what of it was left out."""
-        if language == "zh":
-            text = _outside_brackets(text)
+        said: list[str] = []
         lost = set() if language in _LANGUAGES else {"language"}
-        said = []
-        for run in runs(parse(text), self._mandarin.readings):
-            phonemes, missing = self._say_run(run, language)
-            said.append(phonemes)
-            lost.update(missing)
-        return self._tidy("".join(said)), tuple(sorted(lost))
+        for span in _joined(parse(text), language):
+            if isinstance(span, str):
+                said.append(self._japanese.phonemes(span).translate(_MARK_TABLE))
+                continue
+            for run in runs(span, self._readings):
+                phonemes, missing = self._say_run(run, language)
+                said.append(phonemes)
+                lost.update(missing)
+        return self._tidy(" ".join(said)), tuple(sorted(lost))
 
     def _say_run(self, run: Run, language: str) -> tuple[str, tuple[str, ...]]:
         match run:
             case Unsayable(what=what):
-                return " ", (what,)
+                return "", (what,)
             case Marks(text=text):
                 return text.translate(_MARK_TABLE), ()
             case Latin(parts=parts):
-                return f" {self._english.phonemes(parts)} ", ()
+                return self._english.phonemes(parts, letters=language == "zh"), ()
             case Kana(text=text):
-                return f" {self._japanese.phonemes(text)} ", ()
+                return self._say_kana(text)
             case Han(text=text, given=given):
-                known = "".join(char for char in text if self._mandarin.knows(char))
-                if known == text:
-                    return f" {self._mandarin.phonemes(text, given)} ", ()
-                return f" {self._mandarin.phonemes(known, {})} ", ("language",)
+                known = [at for at, char in enumerate(text) if at in given or self._readings(char)]
+                kept = "".join(text[at] for at in known)
+                moved = {index: given[at] for index, at in enumerate(known) if at in given}
+                return self._mandarin.phonemes(kept, moved), () if kept == text else ("language",)
+
+    def _say_kana(self, text: str) -> tuple[str, tuple[str, ...]]:
+        """Kana in a sentence of another language: said where Japanese is installed."""
+        try:
+            return self._japanese.phonemes(text), ()
+        except EngineError as error:
+            log.warning("left out %r: %s", text[:20], error)
+            return "", ("language",)
+
+    def _readings(self, char: str) -> tuple[Syllable, ...]:
+        self._mandarin.load()
+        return self._mandarin.readings(char)
 
     def _tidy(self, phonemes: str) -> str:
         phonemes = "".join(symbol for symbol in phonemes if symbol in self._vocabulary)
@@ -165,10 +184,16 @@ class Phonemizer:
             self._vocabulary = frozenset(json.loads(data.read_text("utf-8")))
 
 
-def _outside_brackets(text: str) -> str:
-    """Digits that the rules left unread, read one by one; those in annotations stay."""
-    parts = (span.raw.translate(_HAN_DIGITS) if isinstance(span, Text) else span.raw for span in parse(text))
-    return "".join(parts)
+def _joined(spans: tuple[Span, ...], language: str) -> list[tuple[Span, ...] | str]:
+    """Japanese text as strings, which its converter wants whole; everything else as spans.
+
+    In Chinese, digits that the rules left unread are read one by one.
+    """
+    if language == "ja":
+        return [span.raw if isinstance(span, Text) else (span,) for span in spans]
+    if language == "zh":
+        spans = tuple(Text(s.raw.translate(_HAN_DIGITS)) if isinstance(s, Text) else s for s in spans)
+    return [spans]
 
 
 def _symbols_per_char(text: str) -> float:

@@ -1,4 +1,4 @@
-"""Mandarin readings that the phrase table lacks or has wrong, and the spoken (neutral-tone) forms of words."""
+"""Mandarin readings that the phrase table lacks or has wrong, and words with a toneless syllable."""
 
 # Words whose reading pypinyin's phrase table lacks or gets wrong; one line each: the word and its pinyin.
 PHRASES = dict(
@@ -165,16 +165,16 @@ PHRASES = dict(
 # How a character reads as a word of its own, where that is not pypinyin's first reading.
 SINGLES = dict(
     pair.split(":")
-    for pair in """
+    for pair in str.split("""
     嗯:en4 调:tiao2 长:chang2 干:gan1 切:qie1 种:zhong4 教:jiao1 弹:tan2 尽:jin4 处:chu4 为:wei2 得:de5 地:de5
     着:zhe5 了:le5 都:dou1 还:hai2 行:xing2 重:zhong4 只:zhi3 差:cha4 空:kong1 倒:dao4 吧:ba5 呢:ne5 吗:ma5
     啊:a5 呀:ya5 嘛:ma5 啦:la5 哪:na3 那:na4 谁:shei2 的:de5 和:he2 似:si4 给:gei3 血:xue4 熟:shu2 露:lu4
-    """.split()
+    """)
 )
 
 # Words of everyday speech whose second syllable is toneless (Xiandai Hanyu Cidian marks them so).
 NEUTRAL_SECOND = frozenset(
-    """
+    str.split("""
     朋友 东西 先生 喜欢 窗户 知道 衣服 时候 消息 关系 事情 地方 意思 认识 休息 明白 告诉 清楚 漂亮 便宜 麻烦
     暖和 凉快 舒服 客气 厉害 热闹 聪明 干净 多少 眼睛 耳朵 嘴巴 头发 胳膊 月亮 石头 木头 里头 前头 后头 外头
     上头 爸爸 妈妈 哥哥 姐姐 弟弟 妹妹 爷爷 奶奶 叔叔 姑姑 舅舅 宝宝 娃娃 太太 谢谢 星星 看看 试试 听听 想想
@@ -183,8 +183,10 @@ NEUTRAL_SECOND = frozenset(
     路上 楼上 屋里 家里 这里 那里 哪里 夜里 手里 心里 这边 那边 里边 外边 上边 下边 前边 后边 左边 右边 咱们
     我们 你们 他们 她们 它们 人们 出来 起来 进来 过来 回来 下来 上来 出去 进去 过去 回去 下去 上去 结实 老实
     踏实 迷糊 糊涂 马虎 痛快
-    """.split()
+    """)
 )
 
 # 儿 is a syllable of its own here; elsewhere at a word's end it only colours the syllable before it.
-FULL_ER = frozenset("女儿 婴儿 幼儿 孤儿 胎儿 少儿 小儿 健儿 宠儿 男儿 侄儿 孙儿 混血儿 新生儿 早产儿".split())
+FULL_ER = frozenset(
+    str.split("女儿 婴儿 幼儿 孤儿 胎儿 少儿 小儿 健儿 宠儿 男儿 侄儿 孙儿 混血儿 新生儿 早产儿")
+)

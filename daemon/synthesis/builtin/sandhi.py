@@ -1,6 +1,7 @@
 """Tone changes of connected Mandarin speech: 一, 不, and third tones in a row. Pure functions of data."""
 
-from collections.abc import Collection, Sequence
+import itertools
+from collections.abc import Container, Sequence
 from dataclasses import dataclass
 
 from cosyvoice.text.inventory import NEUTRAL_TONE, Syllable
@@ -29,7 +30,7 @@ class Spoken:
             self.syllable = self.syllable._replace(tone=tone)
 
 
-def apply(words: Sequence[Sequence[Spoken]], known_words: Collection[str]) -> None:
+def apply(words: Sequence[Sequence[Spoken]], known_words: Container[str]) -> None:
     """Changes the tones within one phrase (no pause inside), given word by word, in place.
 
     `known_words` tells how a word of three third tones falls apart (展览|馆 or 小|老虎).
@@ -52,12 +53,12 @@ def _change_one(one: Spoken, before: Spoken | None, after: Spoken | None) -> Non
         return
     if before is not None and before.char in _DIGITS | _ORDINAL_BEFORE and after.char not in _TENS:
         return
-    if before is not None and before.char in "第十" or after.char == "十":
+    if (before is not None and before.char in "第十") or after.char == "十":
         return
     one.set_tone(2 if after.tone in (4, NEUTRAL_TONE) else 4)
 
 
-def _third_tones_in_word(word: Sequence[Spoken], known_words: Collection[str]) -> None:
+def _third_tones_in_word(word: Sequence[Spoken], known_words: Container[str]) -> None:
     start = 0
     while start < len(word):
         end = start
@@ -65,7 +66,7 @@ def _third_tones_in_word(word: Sequence[Spoken], known_words: Collection[str]) -
             end += 1
         run = word[start:end]
         chars = "".join(spoken.char for spoken in run)
-        if len(run) == 3 and chars[:2] not in known_words and chars[1:] in known_words:
+        if len(run) == 3 and chars[1:] in known_words:
             run[1].set_tone(2)  # 小|老虎
         elif len(run) == 4:
             run[0].set_tone(2)
@@ -78,7 +79,7 @@ def _third_tones_in_word(word: Sequence[Spoken], known_words: Collection[str]) -
 
 def _third_tones_between(words: Sequence[Sequence[Spoken]]) -> None:
     """Right to left: 我|很|好 becomes 我 很↗ 好. Two words of several syllables leave room for a pause."""
-    for word, following in reversed(list(zip(words, words[1:], strict=False))):
+    for word, following in reversed(list(itertools.pairwise(words))):
         if not word or not following:
             continue
         together = len(word) == 1 or len(following) == 1

@@ -36,7 +36,7 @@ _W_FINALS = {
     **{"u": "u", "a": "ua", "ai": "uai", "an": "uan", "ang": "uang", "ei": "ui", "en": "un"},
     **{"eng": "ueng", "o": "uo"},
 }
-_BUZZED = frozenset("zh ch sh r z c s".split())  # their i is a syllabic continuation of the consonant
+_BUZZED = frozenset(str.split("zh ch sh r z c s"))  # their i is a syllabic continuation of the consonant
 
 
 def phonemes(syllable: Syllable) -> str:

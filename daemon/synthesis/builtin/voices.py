@@ -8,9 +8,7 @@ FALLBACK_LANGUAGE = "en"  # for what no voice speaks
 
 
 def _voice(name: str, gender: str, languages: tuple[str, ...], description: str) -> VoiceInfo:
-    return VoiceInfo(
-        name=name, engine=ENGINE, languages=languages, gender=gender, description=description
-    )
+    return VoiceInfo(name=name, engine=ENGINE, languages=languages, gender=gender, description=description)
 
 
 # Japanese voices speak Mandarin at 12 to 18 % character error, so "zh" is not among their languages.
