@@ -26,8 +26,8 @@ from daemon.jobs.quiet import QuietClock
 from daemon.jobs.reception import Reception
 from daemon.jobs.reception import Say as SayDelivery
 from daemon.mqtt import topics as topic_tree
-from daemon.mqtt.embedded import EmbeddedBroker
 from daemon.mqtt.controls import Controls
+from daemon.mqtt.embedded import EmbeddedBroker
 from daemon.mqtt.intake import Defaults
 from daemon.mqtt.link import Link
 from daemon.mqtt.results import Results

@@ -8,7 +8,9 @@ from collections.abc import Callable
 
 _DIGITS = str.maketrans("0123456789", "零一二三四五六七八九")
 _TELEPHONE_DIGITS = str.maketrans("0123456789", "零幺二三四五六七八九")  # 一 and 七 sound alike on a line
-_NUMBER = r"\d+(?:\.\d+)?"
+_RAISED = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹", "0123456789")
+_LOWERED = str.maketrans("₀₁₂₃₄₅₆₇₈₉", "0123456789")
+_NUMBER = r"(?<![\d.])\d+(?:\.\d+)?"  # only whole ones, or a row of digits takes quadratic time
 
 _UNITS = dict(
     pair.split("=")
@@ -50,11 +52,11 @@ _UNIT = re.compile(
 
 _CODE_WORDS = (
     "房间号?|教室|会议室|病房|宿舍|房号|编号|工号|学号|单号|订单号?|尾号|密码|验证码|取件码|取餐码|车牌号?|工位|代码"
-    "|批号|序列号|邮编|门牌号?|床号|座位号|身份证号?|账号|卡号|口令|QQ号?|ID"
+    "|批号|单元|序列号|邮编|门牌号?|床号|座位号|身份证号?|账号|卡号|口令|QQ号?|ID"
 )
 _TELEPHONE_WORDS = "电话|热线|手机|号码|拨打|致电|呼叫|分机|客服|火警|匪警|报警|急救|拨"
 _LINK = r"(?:号码?)?(?:[是为：:]|请拨打?)?\s?"
-_PLACE = "室|房|教室|病房|会议室|办公室|宿舍|包间|包厢|号房"
+_PLACE = "室|房|路|教室|病房|会议室|办公室|宿舍|包间|包厢|号房"
 # Counted things before which 2 is 两; wetext knows 个, hours and the metric units.
 _COUNTED = (
     "台|只|件|位|人|份|条|张|把|瓶|杯|盒|包|箱|袋|套|双|天|周|次|遍|家|间|辆|颗|片|粒|根|支|本|页|句|块|扇|盏|桶|批|趟"
@@ -113,7 +115,18 @@ _BEFORE: tuple[tuple[re.Pattern[str], _Rewrite], ...] = tuple(
         (r"％", "%"),
         (r"[−–]", "-"),
         (r"～", "~"),
+        (r"(?<=[\d\u4e00-\u9fff])[~-](?=(?:周|星期|次日|[一二三四五六七八九十]))", "到"),
         (r"~(?![\d-])", ""),  # a drawl: 你好~
+        (r"(?<=\d)T(?=\d\d:\d\d)", " "),
+        (r"±(?=\d)", "正负"),
+        (r"(?<![\d\s])\s?>\s?(?=\d)", "大于"),
+        (r"(?<![\d\s])\s?<\s?(?=\d)", "小于"),
+        (r"10\^(\d+)", r"10的\1次方"),
+        (r"10([⁰¹²³⁴-⁹]+)", lambda m: f"10的{m[1].translate(_RAISED)}次方"),
+        (r"第(\d+)/(\d+)([页张集章])", r"第\1\3共\2\3"),
+        (r"(?<=[A-Za-z\u4e00-\u9fff])/(?=(?:次|日|天|周|人|晚|小时|分钟|斤|个|件)(?![A-Za-z]))", "每"),
+        (r"(?<=[\u4e00-\u9fff])/L(?![A-Za-z])", "每升"),
+        (r"(?<=月)2(?=[日号])", "二"),
         (r"(?<![\d.])(\d{1,2}):([0-5]\d):([0-5]\d)(?![\d:])", _padded_time),
         (r"(?<![\d:])0?0:([0-5][1-9]|[1-5]0)(?![\d:])", r"零点\1分"),
         (r"第2(?!\d)", "第二"),
@@ -124,7 +137,7 @@ _BEFORE: tuple[tuple[re.Pattern[str], _Rewrite], ...] = tuple(
         (rf"({_NUMBER})\s?V\s?/\s?({_NUMBER})\s?A(?![A-Za-z])", r"\1伏\2安"),
         (rf"(电流[^\d，。；]{{0,4}}{_NUMBER})\s?A(?![A-Za-z])", r"\1安"),
         # telephone numbers
-        (r"\+\s?(\d{1,3})[\s-]?(?=\d{5})", lambda m: "加" + _spelt(m[1])),
+        (r"\+(86|\d{1,3}(?=[\s-]))[\s-]?(?=\d{5})", lambda m: "加" + _spelt(m[1])),
         (r"(?<![\d.])(1[3-9]\d[\s-]?\d{4}[\s-]?\d{4})(?![\d元])", _telephone),
         (r"(?<![\d.-])(0\d{2,3}-\d{7,8}|[48]00-?\d{3}-?\d{4})(?!\d)", _telephone),
         (rf"({_TELEPHONE_WORDS})({_LINK})(\d[\d-]{{2,11}})(?![\d.:年月个元])", _telephone),
@@ -150,7 +163,7 @@ _BEFORE: tuple[tuple[re.Pattern[str], _Rewrite], ...] = tuple(
         (r"(?<![\d.年月-])(\d{1,4})-(\d{1,4})(?=[层楼号栋座班岁排组期])", r"\1到\2"),
         # signs
         (r"(?<![\dA-Za-z])[Nn]o\.?\s?(\d+)(?:号)?", r"\1号"),
-        (r"(\d+)#(?!\d)", r"\1号"),
+        (r"(?<!\d)(\d+)#(?!\d)", r"\1号"),
         (r"#(\d+)(?:号)?", r"\1号"),
         (r"(?<![\dA-Za-z])(\d+)(?:st|nd|rd|th)(?![A-Za-z])", r"第\1"),
         (r"½", "二分之一"),
@@ -158,11 +171,12 @@ _BEFORE: tuple[tuple[re.Pattern[str], _Rewrite], ...] = tuple(
         (r"¾", "四分之三"),
     )
 )
-_AFTER_UNITS = re.compile(rf"(?<![\d.,第/:月年-])2(?=(?:{_COUNTED}))")
+_AFTER_UNITS = re.compile(rf"(?<![A-Za-z\d.,第/:月年~-])2(?=(?:{_COUNTED}))")
 
 
 def before(text: str) -> str:
     """`text` with the kinds rewritten that wetext misreads."""
+    text = text.translate(_LOWERED)
     for pattern, rewrite in _BEFORE:
         text = pattern.sub(rewrite, text)
     text = _UNIT.sub(lambda match: match[1] + _UNIT_NAMES[match[2]], text)

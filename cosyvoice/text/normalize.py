@@ -6,10 +6,14 @@ never reach either of them.
 
 import functools
 import logging
+import re
 from collections.abc import Callable
 
 from cosyvoice.text import chinese, english
 from cosyvoice.text.annotations import Text, parse
+
+# A fault costs one sentence. Not at a full stop: "Dr. Smith" is read as a whole.
+_SENTENCES = re.compile(r"(?<=[。！？；])|(?<=[!?;])(?=\s)")
 
 log = logging.getLogger(__name__)
 
@@ -17,7 +21,7 @@ log = logging.getLogger(__name__)
 def normalize(text: str, language: str) -> str:
     """The text as it is read aloud in `language`; only zh and en have rules, others stay as they are.
 
-    Annotations come through in their canonical spelling. A stretch on which the rules fail is left
+    Annotations come through in their canonical spelling. A sentence on which the rules fail is left
     as it was, and logged.
 
     Raises:
@@ -26,7 +30,13 @@ def normalize(text: str, language: str) -> str:
     read = {"zh": _read_chinese, "en": _read_english}.get(language)
     if read is None:
         return "".join(span.raw for span in parse(text))
-    return "".join(_read(span.raw, read) if isinstance(span, Text) else span.raw for span in parse(text))
+    said: list[str] = []
+    for span in parse(text):
+        if isinstance(span, Text):
+            said.extend(_read(sentence, read) for sentence in _SENTENCES.split(span.raw))
+        else:
+            said.append(span.raw)
+    return "".join(said)
 
 
 def load(language: str) -> None:

@@ -32,7 +32,7 @@ from daemon.synthesis.supervisor import Supervisor
 
 log = logging.getLogger(__name__)
 
-MAX_ATTEMPTS = 3  # a job that was begun so often without an end takes the daemon down with it
+MAX_ATTEMPTS = 25  # begun so often without an end, it is the job that takes the daemon down
 STALE_CHECK_S = 0.5
 STOP_DEADLINE_S = 3.0
 
@@ -113,7 +113,7 @@ class Pipeline:
                 self._changed()
 
     def interrupt(self, entry: Entry | None, cut: Cut) -> None:
-        """Cuts off `entry`, once, if it is being spoken; one that is over or on its way out stays as it is."""
+        """Cuts off `entry`, once, if it is being spoken; one on its way out is left alone."""
         running = self._running
         if running is not None and running.entry is entry and self._cut is None:
             self._cut = cut

@@ -3,7 +3,6 @@
 import asyncio
 import logging
 import os
-import time
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from pathlib import Path
@@ -80,20 +79,17 @@ class Rendering:
             raise AnnouncementError(Code.ENGINE_FAILED, f"the cached phrase is damaged: {error}") from error
 
     async def _from_engine(self) -> AsyncGenerator[bytes, None]:
-        working_s = 0.0
+        synthesis_s = 0.0
         try:
             async with aclosing(self._supervisor.synthesize(self._request)) as pieces:
-                since_s = time.monotonic()
                 async for piece in pieces:
-                    working_s += time.monotonic() - since_s
+                    synthesis_s += piece.synthesis_s
                     self._keep(piece.pcm)
                     self._degraded += piece.degraded
                     yield piece.pcm
-                    since_s = time.monotonic()
-                working_s += time.monotonic() - since_s
             if self._pcm_bytes == 0:
                 raise AnnouncementError(Code.ENGINE_FAILED, "the engine made no sound of this text")
-            self.rtf = working_s / self.duration_s
+            self.rtf = synthesis_s / self.duration_s
             await asyncio.to_thread(self._finish)
         finally:
             if self._writer is not None:

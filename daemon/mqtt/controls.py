@@ -95,7 +95,7 @@ class Controls:
         self._changed()
 
     def set(self, name: str, payload: bytes) -> None:
-        """Changes one setting, keeps it and echoes it. Raises `ControlError`; the old value is echoed then."""
+        """Changes one setting, keeps it and echoes it. Raises `ControlError`, the old value echoed."""
         try:
             if name not in SETTINGS:
                 near = styles.did_you_mean(name, SETTINGS) or f"; the settings are {', '.join(SETTINGS)}"

@@ -76,7 +76,7 @@ def lost(settings: LinkSettings, reason: ReasonCode | None, again_and_again: boo
     match reason.value if reason is not None else None:
         case Reason.TAKEN_OVER:
             return f"{twin} took over the connection to {broker}: {cure}"
-        case None if again_and_again:  # Mosquitto before 2.0.12 does not say that it was a take-over
+        case None if again_and_again:  # Mosquitto 2.0.11 does not say that it was a take-over
             return f"{broker} drops the connection again and again: if {twin} is running, {cure}"
         case None:
             return f"lost the connection to {broker}"

@@ -47,9 +47,17 @@ class Piece(msgspec.Struct, frozen=True):
 class Engine(Protocol):
     """An engine, loaded once in its worker and then asked for one request after the other."""
 
-    name: str
-    version: str  # changes whenever the same request may give other samples; part of the phrase cache's key
-    sample_rate_hz: int
+    @property
+    def name(self) -> str:
+        """As the configuration and results name it."""
+
+    @property
+    def version(self) -> str:
+        """Changes whenever the same request may give other samples; part of the phrase cache's key."""
+
+    @property
+    def sample_rate_hz(self) -> int:
+        """Of all samples."""
 
     def load(self, progress: Callable[[str], None]) -> None:
         """Loads all models. `progress` takes a line for a person. Raises `EngineError`."""

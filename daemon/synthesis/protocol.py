@@ -42,7 +42,7 @@ class Spoken(Frame, frozen=True):
 
 
 class Failed(Frame, frozen=True):
-    """The engine could not do this job. It takes the next one, unless it is `broken`: then the worker ends."""
+    """The engine could not do this job; it takes the next one, unless `broken`: then the worker ends."""
 
     job: int
     message: str

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from daemon.synthesis.builtin.engine import BuiltinEngine
-from daemon.synthesis.builtin.loudness import speech_level_db
+from daemon.synthesis.builtin.loudness import TARGET_DB, speech_level_db
 from daemon.synthesis.builtin.voices import VOICES
 from daemon.synthesis.engine import EngineError, SynthesisRequest
 from tests.builtin.speech import RATE_HZ, pieces, say
@@ -36,7 +36,8 @@ def test_every_voice_speaks_at_the_common_level(engine: BuiltinEngine, voice: st
     samples = say(engine, MANDARIN if language == "zh" else ENGLISH, language, voice)
     assert samples.dtype == np.float32
     assert 1.0 < len(samples) / RATE_HZ < 4.5
-    assert speech_level_db(samples, RATE_HZ) == pytest.approx(-20.0, abs=2.0)
+    # One gain for each voice: a single sentence may be 3 dB softer or louder than the voice's mean.
+    assert speech_level_db(samples, RATE_HZ) == pytest.approx(TARGET_DB, abs=3.5)
     assert np.abs(samples).max() < 1.0
 
 

@@ -57,7 +57,7 @@ def test_without_its_extra_the_error_tells_what_to_install(monkeypatch: pytest.M
     ("text", "expected"),
     [
         ("洗濯が終わりました。", "sentakɯ ɡa oβaɾʲimaɕita。"),
-        ("お父さん、電話です", "otoːsaɴ、 deŋβa desɨ"),
+        ("お父さん、電話です", "otoːsaɴ、 deɴβadesɨ"),
     ],
 )
 def test_sentences_are_read_word_by_word(text: str, expected: str) -> None:

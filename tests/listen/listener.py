@@ -59,13 +59,20 @@ class Scorer:
         self._chinese = Normalizer(lang="zh", operator="tn", traditional_to_simple=True)
 
     def words(self, text: str) -> list[str]:
-        text = re.sub(r"\b([ap])\.?m\b\.?", r"\1 m", text.lower())
+        text = re.sub(r"\b([ap])\.?m\b\.?", r"\1 m", _clock(text.lower()))
+        text = re.sub(r"(?<=\d)(?=[ap] m\b)", " ", text)
         spoken = self._english.normalize(text).lower().replace("-", " ")
         return re.findall(r"[a-z']+", spoken)
 
     def characters(self, text: str) -> list[str]:
-        spoken = self._chinese.normalize(text).lower()
+        text = re.sub(r"(\d)[.:](\d\d)分", r"\1点\2分", text)
+        spoken = self._chinese.normalize(_clock(text)).lower()
         return re.findall(r"[\u4e00-\u9fff]|[a-z]+", spoken)
+
+
+def _clock(text: str) -> str:
+    """Whisper writes half past seven as 7:30 or 7.30: a point before two digits below 60 is a clock."""
+    return re.sub(r"\b(1?\d|2[0-3])\.([0-5]\d)(?!\d)", r"\1:\2", text)
 
 
 def errors(heard: Sequence[str], spoken: Sequence[str]) -> int:

@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import signal
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -45,6 +46,14 @@ async def until(condition: Callable[[], bool]) -> None:
             return
         await asyncio.sleep(POLL_S)
     raise AssertionError(f"what the test waits for did not happen within {SOON_S:g} s")
+
+
+async def kill_worker(supervisor: Supervisor) -> None:
+    """Kills the worker, if one runs, and returns when the supervisor has seen it go."""
+    pid = supervisor.pid
+    if pid is not None:
+        os.kill(pid, signal.SIGKILL)
+        await until(lambda: supervisor.pid != pid)
 
 
 def signal_worker(supervisor: Supervisor, signal_number: int) -> None:

@@ -43,15 +43,15 @@ def wait_for(condition: Callable[[], Any], what: str, deadline_s: float = DEADLI
 class Ears:
     """A client that remembers all that was published under the base topic."""
 
-    def __init__(self, port: int) -> None:
+    def __init__(self, port: int, protocol: MQTTProtocolVersion = MQTTProtocolVersion.MQTTv5) -> None:
         self.messages: list[tuple[str, bytes, bool, Properties | None]] = []
         self._ready = threading.Event()
         self._client = paho.Client(
             CallbackAPIVersion.VERSION2,
             client_id=f"ears-{secrets.token_hex(4)}",
-            protocol=MQTTProtocolVersion.MQTTv5,
-            clean_session=None,
+            protocol=protocol,
         )
+        self._protocol = protocol
         self._client.on_connect = lambda client, *_: client.subscribe([(f"{BASE}/#", 1), ("home/#", 1)])
         self._client.on_subscribe = lambda *_: self._ready.set()
         self._client.on_message = self._on_message
@@ -61,7 +61,7 @@ class Ears:
             raise AssertionError("the broker did not answer")
 
     def _on_message(self, _client: paho.Client, _data: Any, message: paho.MQTTMessage) -> None:
-        self.messages.append((message.topic, message.payload, message.retain, message.properties))
+        self.messages.append((message.topic, bytes(message.payload), message.retain, message.properties))
 
     def close(self) -> None:
         self._client.disconnect()
@@ -76,7 +76,8 @@ class Ears:
         **properties: Any,
     ) -> None:
         data = json.dumps(payload, ensure_ascii=False) if isinstance(payload, dict) else payload
-        extra = Properties(PacketTypes.PUBLISH)
+        v5 = self._protocol == MQTTProtocolVersion.MQTTv5
+        extra = Properties(PacketTypes.PUBLISH) if v5 else None  # type: ignore[no-untyped-call] # paho's
         for name, value in properties.items():
             setattr(extra, name, value)
         self._client.publish(topic, data, qos, retain, extra).wait_for_publish(DEADLINE_S)
@@ -153,7 +154,8 @@ class Device:
     @property
     def ears(self) -> Ears:
         if self._ears is None:
-            self._ears = Ears(self.broker.port)
+            version = MQTTProtocolVersion.MQTTv311 if self._embedded else MQTTProtocolVersion.MQTTv5
+            self._ears = Ears(self.broker.port, version)
         return self._ears
 
     def start(self, online: bool = True) -> None:

@@ -2,11 +2,14 @@
 
 import json
 import logging
+import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from cosyvoice.text import chinese, english
 from cosyvoice.text import normalize as module
 from cosyvoice.text.annotations import AnnotationError
 from cosyvoice.text.cleanup import clean, has_speech
@@ -75,6 +78,16 @@ def test_known_faults_of_other_programs(case: dict[str, Any]) -> None:
         ("3#楼", "三号楼"),
         ("请连接WiFi和iPhone 15", "请连接WiFi和iPhone 十五"),
         ("你好~", "你好"),
+        ("2月2日", "二月二日"),
+        ("1~2天，周一~周五", "一到两天，周一到周五"),
+        ("+8613912345678", "加八六幺三九幺二三四五六七八"),
+        ("50mg/次，3次/日", "五十毫克每次，三次每日"),
+        ("第1/3页", "第一页共三页"),
+        ("误差±5%", "误差正负百分之五"),
+        ("12栋3单元502", "十二栋三单元五零二"),
+        ("302路公交", "三零二路公交"),
+        ("CO₂大于800", "CO二大于八百"),
+        ("D2次列车", "D二次列车"),
     ],
 )
 def test_chinese_is_read_as_people_read_it(text: str, expected: str) -> None:
@@ -121,6 +134,14 @@ def test_cardinals(number: int, words: str) -> None:
     assert cardinal(number) == words
 
 
+@pytest.mark.parametrize("unit", ["1", "1-", "1.", "1,", "A1", "电话", "10^"])
+@pytest.mark.parametrize("rules", [chinese.before, english.before])
+def test_the_longest_hostile_text_is_rewritten_at_once(rules: Callable[[str], str], unit: str) -> None:
+    began = time.perf_counter()
+    rules(unit * (2000 // len(unit)))
+    assert time.perf_counter() - began < 1.0  # some 0.1 s; a rule that backtracks takes far longer
+
+
 def test_other_languages_keep_their_digits() -> None:
     assert normalize("Um 10 Uhr", "de") == "Um 10 Uhr"
 
@@ -135,3 +156,13 @@ def test_a_fault_of_the_rules_leaves_the_text(
     with caplog.at_level(logging.WARNING):
         assert normalize("还有3天[h][ào] ", "zh") == "还有3天[h][ào] "
     assert "cannot read out" in caplog.text
+
+
+def test_a_fault_costs_one_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
+    def picky(text: str) -> str:
+        if "坏" in text:
+            raise AssertionError(text)
+        return text.replace("3", "三")
+
+    monkeypatch.setattr(module, "_rules", lambda language: picky)
+    assert normalize("坏3。好3。", "zh") == "坏3。好三。"

@@ -68,13 +68,16 @@ class Mandarin:
         `given` holds the readings that annotations set, by index; `SYLLABLE` in `text` needs one.
         """
         words = self._words(text, given)
-        sandhi.apply(words, self._phrases)
+        sandhi.apply(words, lambda part: len(self._segment(part)) == 1)
         return " ".join("".join(syllables.phonemes(spoken.syllable) for spoken in word) for word in words)
 
-    def _words(self, text: str, given: Mapping[int, Syllable]) -> list[list[Spoken]]:
+    def _segment(self, text: str) -> list[str]:
         if self._cut is None:
             raise EngineError("Mandarin is not loaded")
-        cut = self._cut(text)
+        return self._cut(text)
+
+    def _words(self, text: str, given: Mapping[int, Syllable]) -> list[list[Spoken]]:
+        cut = self._segment(text)
         found = self._curated(text, cut)
         words: list[list[Spoken]] = []
         at = 0

@@ -98,9 +98,8 @@ class Phonemizer:
         self._read_vocabulary()
         said: list[PhonemePiece] = []
         lost: set[str] = set()
-        for piece in self._convert(
-            normalize.normalize(text, language), language, max_tokens, first_max_chars
-        ):
+        text = normalize.normalize(text.translate(_TEXT_ARROWS), language)
+        for piece in self._convert(text, language, max_tokens, first_max_chars):
             lost.update(piece.degraded)
             if any(symbol not in _NOT_SPOKEN for symbol in piece.phonemes):
                 said.append(piece._replace(degraded=tuple(sorted(lost))))

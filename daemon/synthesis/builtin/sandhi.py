@@ -1,7 +1,7 @@
 """Tone changes of connected Mandarin speech: 一, 不, and third tones in a row. Pure functions of data."""
 
 import itertools
-from collections.abc import Container, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from cosyvoice.text.inventory import NEUTRAL_TONE, Syllable
@@ -30,10 +30,10 @@ class Spoken:
             self.syllable = self.syllable._replace(tone=tone)
 
 
-def apply(words: Sequence[Sequence[Spoken]], known_words: Container[str]) -> None:
+def apply(words: Sequence[Sequence[Spoken]], is_word: Callable[[str], bool]) -> None:
     """Changes the tones within one phrase (no pause inside), given word by word, in place.
 
-    `known_words` tells how a word of three third tones falls apart (展览|馆 or 小|老虎).
+    `is_word` tells how a word of three third tones falls apart (展览|馆 or 小|老虎).
     """
     syllables = [spoken for word in words for spoken in word]
     for index, spoken in enumerate(syllables):
@@ -44,7 +44,7 @@ def apply(words: Sequence[Sequence[Spoken]], known_words: Container[str]) -> Non
         elif spoken.char == "不" and spoken.tone == 4 and after is not None:
             spoken.set_tone(2 if after.tone == 4 else 4)
     for word in words:
-        _third_tones_in_word(word, known_words)
+        _third_tones_in_word(word, is_word)
     _third_tones_between(words)
 
 
@@ -58,7 +58,7 @@ def _change_one(one: Spoken, before: Spoken | None, after: Spoken | None) -> Non
     one.set_tone(2 if after.tone in (4, NEUTRAL_TONE) else 4)
 
 
-def _third_tones_in_word(word: Sequence[Spoken], known_words: Container[str]) -> None:
+def _third_tones_in_word(word: Sequence[Spoken], is_word: Callable[[str], bool]) -> None:
     start = 0
     while start < len(word):
         end = start
@@ -66,7 +66,7 @@ def _third_tones_in_word(word: Sequence[Spoken], known_words: Container[str]) ->
             end += 1
         run = word[start:end]
         chars = "".join(spoken.char for spoken in run)
-        if len(run) == 3 and chars[1:] in known_words:
+        if len(run) == 3 and is_word(chars[1:]):
             run[1].set_tone(2)  # 小|老虎
         elif len(run) == 4:
             run[0].set_tone(2)
