@@ -132,14 +132,14 @@ def _speech(caller: Caller, daemon: psutil.Process, runs: int) -> Iterator[Measu
         yield Measure(what=f"first sample: {name}", value=round(first_s, 3), unit="s", at_most=latency_s)
         rtfs = [result.rtf for _, result in spoken if result.rtf is not None]
         yield Measure(what=f"RTF: {name}", value=round(statistics.median(rtfs), 3), unit="", at_most=rtf)
+    time.sleep(SETTLE_S)
+    rss = sum(_rss(child) for child in _children(daemon, "daemon.synthesis.worker"))
+    yield Measure(what="worker with both models (RSS)", value=_mib(rss), unit="MiB", at_most=420)
     cached = [_say(caller, english(0)) for _ in range(runs)]
     if not all(result.cached for _, result in cached):
         raise CosyvoicedError("a phrase that was said before did not come from the cache")
     first_s = statistics.median(first for first, _ in cached)
     yield Measure(what="first sample: cached phrase", value=round(first_s, 3), unit="s", at_most=0.05)
-    time.sleep(SETTLE_S)
-    rss = sum(_rss(child) for child in _children(daemon, "daemon.synthesis.worker"))
-    yield Measure(what="worker with both models (RSS)", value=_mib(rss), unit="MiB", at_most=420)
 
 
 def _idle(daemon: psutil.Process) -> Iterator[Measure]:

@@ -148,16 +148,26 @@ class Pipeline:
         await self._results.final([(entry, result)])
 
     async def _announce(self, entry: Entry) -> Result:
-        """Makes and plays one job. Raises `AnnouncementError` when there is nothing to show for it."""
-        job = entry.job
+        """Counts the attempt and makes the job. Raises `AnnouncementError` when there is nothing to show."""
         if entry.attempts >= MAX_ATTEMPTS:
             raise AnnouncementError(
                 Code.ENGINE_FAILED, f"begun {entry.attempts} times without an end; given up"
             )
+        counted = asyncio.create_task(self._count_attempt(entry))  # the disk works while the voice begins
+        try:
+            return await self._make(entry)
+        finally:
+            await counted
+
+    async def _count_attempt(self, entry: Entry) -> None:
         try:
             await self._ledger.begin(entry.seq)
         except JournalError as error:  # it can still be spoken
-            log.warning("[%s] %s", job.id, error)
+            log.warning("[%s] %s", entry.job.id, error)
+
+    async def _make(self, entry: Entry) -> Result:
+        """Makes, plays and files one job. Raises `AnnouncementError`."""
+        job = entry.job
         voice, degraded = voices.choose(job.voice, job.language, job.text)
         rendering = Rendering(
             job.synthesis_request(voice), self._engine, self._supervisor, self._cache, degraded

@@ -67,6 +67,7 @@ class Reception:
             while len(batch) < BATCH and not self._inbox.empty():
                 batch.append(self._inbox.get_nowait())
             await self.take(batch)
+            await self._results.settle()
 
     async def admit(self, job: Job) -> None:
         """Takes in a job of the daemon's own making (`replay`). Raises `AnnouncementError`."""

@@ -23,6 +23,7 @@ from daemon.mqtt.topics import Topics
 log = logging.getLogger(__name__)
 
 CONFIRM_INTERVAL_S = 0.2
+SETTLE_DEADLINE_S = 2.0
 
 
 class Results:
@@ -35,6 +36,8 @@ class Results:
         self._clock = clock
         self._in_flight: set[int] = set()
         self._confirmed: list[int] = []
+        self._newest: asyncio.Future[None] | None = None
+        self._crowded_out = False  # a final result found no room in the link's queue
         self.last: Result | None = None
 
     async def run(self) -> None:
@@ -42,6 +45,14 @@ class Results:
         while True:
             await asyncio.sleep(CONFIRM_INTERVAL_S)
             await self.confirm()
+            if self._crowded_out and self._link.status.waiting == 0:
+                self._crowded_out = False
+                await self.tell_again()
+
+    async def settle(self) -> None:
+        """Waits, within bounds, until the broker has taken what was told so far: intake is held back so."""
+        if self._newest is not None and not self._newest.done():
+            await asyncio.wait({self._newest}, timeout=SETTLE_DEADLINE_S)
 
     async def confirm(self) -> None:
         """Writes the confirmations received so far."""
@@ -110,7 +121,8 @@ class Results:
     def _publish_final(self, seq: int, job: Job, result: Result) -> None:
         future = self._publish(job.reply_to, job.correlation_data, result)
         if future is None:
-            return  # told again at the next connection
+            self._crowded_out = True
+            return
         self._in_flight.add(seq)
 
         def confirm(done: "asyncio.Future[None]") -> None:
@@ -128,10 +140,11 @@ class Results:
         try:
             if reply_to is not None:
                 self._link.publish(reply_to, payload, correlation_data=correlation_data)
-            return self._link.publish(self._topics.result, payload)
+            self._newest = self._link.publish(self._topics.result, payload)
         except LinkError as error:
-            log.warning("[%s] the result '%s' cannot be published now: %s", result.id, result.event, error)
+            log.debug("[%s] the result '%s' cannot be published now: %s", result.id, result.event, error)
             return None
+        return self._newest
 
 
 def _log_end(result: Result) -> None:

@@ -126,9 +126,13 @@ class Device:
                 self.config[section] = values
 
     def __enter__(self) -> Self:
-        if not self._embedded:
-            self.broker.start()
-        self.start()
+        try:
+            if not self._embedded:
+                self.broker.start()
+            self.start()
+        except BaseException as error:
+            self.__exit__(type(error), error, error.__traceback__)
+            raise
         return self
 
     def __exit__(
