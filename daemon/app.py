@@ -18,6 +18,7 @@ from daemon.audio.speaker import Speaker
 from daemon.clock import system_clock
 from daemon.config import Config
 from daemon.instance import InstanceLock
+from daemon.jobs.announcer import Announcer
 from daemon.jobs.journal import Journal
 from daemon.jobs.ledger import Ledger
 from daemon.jobs.pipeline import Pipeline
@@ -176,9 +177,8 @@ class App:
             Path(config.watch.root),
             config.watch.state_interval_s,
         )
-        self._pipeline = Pipeline(
+        self._announcer = Announcer(
             self._queue,
-            self._ledger,
             self._results,
             self._supervisor,
             self._speaker,
@@ -188,7 +188,9 @@ class App:
             lambda: self._settings.current,
             config.speaker.volume,
             self._clock,
-            self._status.changed,
+        )
+        self._pipeline = Pipeline(
+            self._queue, self._ledger, self._results, self._announcer, self._status.changed
         )
         self._reception = Reception(
             self._link,
@@ -205,6 +207,7 @@ class App:
             self._topics,
             self._queue,
             self._pipeline,
+            self._announcer,
             self._reception,
             self._results,
             self._ledger,

@@ -10,6 +10,7 @@ from daemon import styles
 from daemon.clock import Clock
 from daemon.config import Config
 from daemon.errors import AnnouncementError, CosyvoicedError
+from daemon.jobs.announcer import Announcer
 from daemon.jobs.journal import Entry
 from daemon.jobs.ledger import Ledger
 from daemon.jobs.pipeline import Pipeline
@@ -45,6 +46,7 @@ class Controls:
         topics: Topics,
         queue: JobQueue,
         pipeline: Pipeline,
+        announcer: Announcer,
         reception: Reception,
         results: Results,
         ledger: Ledger,
@@ -59,6 +61,7 @@ class Controls:
         self._topics = topics
         self._queue = queue
         self._pipeline = pipeline
+        self._announcer = announcer
         self._reception = reception
         self._results = results
         self._ledger = ledger
@@ -80,10 +83,10 @@ class Controls:
                 await self._cancel(_text(payload))
             case "pause":
                 self._queue.pause()
-                await self._pipeline.pause()
+                await self._announcer.pause()
             case "resume":
                 self._queue.resume()
-                await self._pipeline.resume()
+                await self._announcer.resume()
             case "replay":
                 await self._replay()
             case "reload":

@@ -13,6 +13,7 @@ from typing import Any
 
 from daemon.mqtt.backlog import Backlog
 from daemon.mqtt.connection import Connection
+from daemon.mqtt.outbox import Outbox, finish, new_future
 from daemon.mqtt.settings import LinkError, LinkSettings
 from daemon.mqtt.topics import check_publishable
 from daemon.mqtt.traffic import Accepted, Delivery, LinkStatus, Outgoing, Subscription
@@ -22,16 +23,6 @@ log = logging.getLogger(__name__)
 DELIVERY_OVERHEAD_BYTES = 1000  # the objects around a payload, measured generously
 CATCH_UP_DEADLINE_S = 5.0
 MAX_BACKLOG_BYTES = 32 * 2**20  # messages taken from the network that the daemon has not looked at yet
-
-
-class _Pending:
-    """One outgoing message on its way."""
-
-    __slots__ = ("done", "outgoing")
-
-    def __init__(self, outgoing: Outgoing, done: asyncio.Future[None]) -> None:
-        self.outgoing = outgoing
-        self.done = done
 
 
 class Link:
@@ -56,8 +47,7 @@ class Link:
         self._accepted: Accepted | None = None
         self._connected = False
         self._last_error: str | None = None
-        self._waiting: dict[object, _Pending] = {}  # in order; a retained message under its topic
-        self._inflight: dict[int, _Pending] = {}  # by packet identifier
+        self._outbox = Outbox(settings.max_queued)
         self._backlog = Backlog()
         self._catching_up: asyncio.Task[None] | None = None
         self._heartbeats: dict[bytes, asyncio.Future[None]] = {}
@@ -72,7 +62,7 @@ class Link:
             connected=self._connected,
             protocol=self._accepted.protocol if self._accepted else None,
             last_error=self._last_error,
-            waiting=len(self._waiting) + len(self._inflight),
+            waiting=len(self._outbox),
         )
 
     async def start(self) -> None:
@@ -91,19 +81,14 @@ class Link:
                     self.publish(self._settings.will.topic, offline_payload, retain=True)
                 except LinkError as error:
                     log.warning("could not say that the device goes offline: %s", error)
-            going_out = [pending.done for pending in (*self._waiting.values(), *self._inflight.values())]
-            if going_out:
+            if going_out := self._outbox.going_out:
                 await asyncio.wait(going_out, timeout=deadline_s)
         if self._catching_up is not None:
             self._catching_up.cancel()
         await asyncio.to_thread(self._connection.stop, deadline_s)
         self._loop = None
         self._connected = False
-        left = (*self._waiting.values(), *self._inflight.values())
-        self._waiting.clear()
-        self._inflight.clear()
-        for pending in left:
-            _finish(pending.done, "the daemon stopped before the message was sent")
+        self._outbox.close("the daemon stopped before the message was sent")
 
     def publish(
         self,
@@ -134,12 +119,7 @@ class Link:
         outgoing = Outgoing(topic, payload, qos, retain, response_topic, correlation_data)
         if (refusal := self._too_large(outgoing)) is not None:
             raise LinkError(refusal)
-        key: object = topic if retain else object()
-        older = self._waiting.pop(key, None)
-        if older is None and len(self._waiting) >= self._settings.max_queued:
-            raise LinkError(f"{self._settings.max_queued} messages wait for the MQTT broker already")
-        done = older.done if older is not None else self._new_future()
-        self._waiting[key] = _Pending(outgoing, done)
+        done = self._outbox.put(outgoing)
         self._pump()
         return done
 
@@ -151,7 +131,7 @@ class Link:
     async def round_trip(self, deadline_s: float) -> float:
         """Seconds that a message to ourselves takes through the broker. Raises `LinkError`."""
         token = secrets.token_bytes(8)
-        came_back = self._heartbeats[token] = self._new_future()
+        came_back = self._heartbeats[token] = new_future()
         sent_at_s = time.monotonic()
         try:
             if self._connection.send(Outgoing(self._heartbeat_topic, token, qos=0, retain=False)) is None:
@@ -205,9 +185,7 @@ class Link:
     def _take_connection(self, accepted: Accepted) -> None:
         first, self._connected = self._accepted is None, True
         if self._accepted is not None and self._accepted.client != accepted.client:
-            resend = {object(): pending for pending in self._inflight.values()}
-            self._inflight.clear()
-            self._waiting = {**resend, **self._waiting}
+            self._outbox.send_again()
         self._accepted = accepted
         log.info("connected to the MQTT broker at %s (MQTT %s)", self._settings.address, accepted.protocol)
         self._hand_on(self._backlog.begin())
@@ -234,12 +212,12 @@ class Link:
     def _take_acknowledgement(self, client: int, mid: int, refusal: str | None) -> None:
         if self._accepted is None or client != self._accepted.client:
             return
-        pending = self._inflight.pop(mid, None)
+        pending = self._outbox.acknowledged(mid)
         if pending is not None:
             if refusal is not None:
                 refusal = f"the MQTT broker refused a message to {pending.outgoing.topic}: {refusal}"
                 self._connection.complain(refusal)
-            _finish(pending.done, refusal)
+            finish(pending.done, refusal)
         self._pump()
 
     def _take_delivery(self, delivery: Delivery) -> None:
@@ -247,7 +225,7 @@ class Link:
         if delivery.topic == self._heartbeat_topic:
             came_back = self._heartbeats.get(delivery.payload)
             if came_back is not None:
-                _finish(came_back, None)
+                finish(came_back, None)
             self.acknowledge(delivery)
         elif not self._backlog.hold(delivery):
             self._hand_on([delivery])
@@ -268,17 +246,7 @@ class Link:
         if not self._connected or self._accepted is None:
             return
         window = min(self._settings.max_inflight, self._accepted.receive_maximum)
-        while self._waiting and len(self._inflight) < window:
-            key, pending = next(iter(self._waiting.items()))
-            refusal = self._too_large(pending.outgoing)
-            mid = self._connection.send(pending.outgoing) if refusal is None else None
-            if refusal is None and mid is None:
-                return
-            del self._waiting[key]
-            if mid is not None and pending.outgoing.qos > 0:
-                self._inflight[mid] = pending
-            else:
-                _finish(pending.done, refusal)
+        self._outbox.pump(window, self._connection.send, self._too_large)
 
     def _too_large(self, outgoing: Outgoing) -> str | None:
         limit = self._accepted.max_packet_bytes if self._accepted is not None else None
@@ -287,23 +255,3 @@ class Link:
         return (
             f"{len(outgoing.payload)} bytes to {outgoing.topic} are more than the MQTT broker takes ({limit})"
         )
-
-    def _new_future(self) -> asyncio.Future[None]:
-        future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        future.add_done_callback(_mark_retrieved)
-        return future
-
-
-def _finish(future: asyncio.Future[None], refusal: str | None) -> None:
-    if future.done():  # whoever waited has cancelled it
-        return
-    if refusal is None:
-        future.set_result(None)
-    else:
-        future.set_exception(LinkError(refusal))
-
-
-def _mark_retrieved(future: asyncio.Future[None]) -> None:
-    """Asyncio complains of a failure that nobody looks at; here nobody has to."""
-    if not future.cancelled():
-        future.exception()
