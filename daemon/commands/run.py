@@ -37,6 +37,7 @@ def run(path: Path, once: str | None, greet: bool) -> int:
         greet = False
         try:
             config = configfile.load(path)
+            logs.setup(config.log_level)
         except ConfigError as error:
             for problem in error.problems:
                 log.error("reload: %s", problem)  # noqa: TRY400 (a sentence for the user)

@@ -12,7 +12,7 @@ from daemon.jobs.journal import Entry, JournalError, Repeated
 from daemon.jobs.ledger import Ledger
 from daemon.jobs.policy import Interrupt
 from daemon.jobs.queue import JobQueue
-from daemon.mqtt.intake import Defaults, Envelope, Refused, parse_say
+from daemon.mqtt.intake import Defaults, Envelope, Refused, make_id, parse_say
 from daemon.mqtt.link import Link
 from daemon.mqtt.messages import Event
 from daemon.mqtt.results import Results
@@ -90,6 +90,10 @@ class Reception:
                 jobs.append((parse_say(delivery.payload, envelope, defaults, self._clock()), delivery.dup))
             except Refused as error:
                 self._results.rejected(error, error.request_id, error.reply_to, delivery.correlation_data)
+            except Exception as error:  # the one catch-all of this task: a fault of ours costs one message
+                log.exception("a message on %s cannot be judged", delivery.topic)
+                fault = AnnouncementError(Code.ENGINE_FAILED, f"an internal fault: {type(error).__name__}")
+                self._results.rejected(fault, make_id(), None, None)
         await self._enter(jobs)
         for say in batch:
             self._link.acknowledge(say.delivery)
