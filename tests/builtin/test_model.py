@@ -97,3 +97,16 @@ def test_what_a_power_cut_left_is_removed(store: ModelStore) -> None:
     assert not old.exists()
     assert fresh.exists()
     assert not store.ready.exists()
+
+
+def test_a_newer_form_takes_the_place_of_older_ones(
+    store: ModelStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    old = [store.folder / "kokoro-v1.0.u8.r0.onnx", store.folder / "kokoro-v1.0.u8.r0.onnx.json"]
+    for path in old:
+        path.touch()
+    monkeypatch.setattr(store, "_rewrite", store.ready.touch)
+    store.prepare(lambda line: None)
+    assert not any(path.exists() for path in old)
+    assert store.joined.exists()
+    assert store.ready.exists()

@@ -47,6 +47,7 @@ class ModelStore:
                 self.join(progress)
                 progress("Fitting the voice model to this processor (once, a few seconds)")
                 self._rewrite()
+                self._remove_superseded()
         except OSError as error:
             raise EngineError(f"the voice model cannot be stored in {self.folder}: {error}") from error
         return self.ready
@@ -73,6 +74,13 @@ class ModelStore:
         oldest = time.time() - REWRITE_TIMEOUT_S
         for path in self.folder.glob("*.part"):
             if path.stat().st_mtime < oldest:
+                path.unlink(missing_ok=True)
+
+    def _remove_superseded(self) -> None:
+        """Removes what earlier versions or another processor made: each takes 92 MB."""
+        keep = {self.ready, _stamp(self.ready)}
+        for path in self.folder.glob("kokoro-v1.0.*.r*.onnx*"):
+            if path not in keep and path.suffix != ".part":
                 path.unlink(missing_ok=True)
 
     def _rewrite(self) -> None:
