@@ -182,15 +182,19 @@ class Journal:
             return cursor.rowcount
 
     def _connect(self) -> None:
-        self._db = sqlite3.connect(self._path, check_same_thread=False, isolation_level=None, timeout=10)
-        self._db.execute("PRAGMA journal_mode=WAL")
-        self._db.execute("PRAGMA synchronous=FULL")
-        self._db.executescript(_SCHEMA)
-        check = self._db.execute("PRAGMA quick_check(1)").fetchone()[0]
-        if check != "ok":
-            self._db.close()
-            raise sqlite3.DatabaseError(check)
-        self._path.chmod(0o640)
+        db = sqlite3.connect(self._path, check_same_thread=False, isolation_level=None, timeout=10)
+        try:
+            db.execute("PRAGMA journal_mode=WAL")
+            db.execute("PRAGMA synchronous=FULL")
+            db.executescript(_SCHEMA)
+            check = db.execute("PRAGMA quick_check(1)").fetchone()[0]
+            if check != "ok":
+                raise sqlite3.DatabaseError(check)
+            self._path.chmod(0o640)
+        except BaseException:
+            db.close()
+            raise
+        self._db = db
 
     def _connected(self) -> sqlite3.Connection:
         if self._db is None:

@@ -50,4 +50,4 @@ def speech_level_db(samples: Samples, sample_rate_hz: int) -> float:
     """Mean level over the frames of 20 ms that speak: those within 25 dB of the loudest."""
     window = sample_rate_hz // 50
     power = np.mean(samples[: len(samples) // window * window].reshape(-1, window) ** 2, axis=1)
-    return float(10 * np.log10(power[power > power.max() / 10**2.5].mean()))
+    return float(10 * np.log10(power[power > np.max(power) / 10**2.5].mean()))
