@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Installs what the tests need and runs all checks: ruff, mypy, pytest. Arguments go to pytest.
 #   ./test.sh            everything
-#   ./test.sh --core     without the listener and the system tests: seconds instead of minutes
+#   ./test.sh --core     without the listener and the system tests: one minute instead of ten
 #   PYTHON=python3.13 VENV=.venv-3.13 ./test.sh --core
 set -euo pipefail
 cd "$(dirname "$0")"

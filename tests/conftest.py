@@ -2,8 +2,10 @@
 
 import asyncio
 import inspect
+from collections.abc import Iterator
 from typing import Any
 
+import psutil
 import pytest
 from hypothesis import HealthCheck, settings
 
@@ -21,3 +23,10 @@ def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
     arguments: dict[str, Any] = {name: pyfuncitem.funcargs[name] for name in names}
     asyncio.run(pyfuncitem.obj(**arguments))
     return True
+
+
+@pytest.fixture
+def no_process_left() -> Iterator[None]:
+    """Fails a test that leaves a child process behind."""
+    yield
+    assert psutil.Process().children() == []

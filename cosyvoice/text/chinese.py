@@ -6,6 +6,8 @@ Numbers stay digits wherever wetext reads them well; codes and telephone numbers
 import re
 from collections.abc import Callable
 
+from cosyvoice.text import units
+
 _DIGITS = str.maketrans("0123456789", "零一二三四五六七八九")
 _TELEPHONE_DIGITS = str.maketrans("0123456789", "零幺二三四五六七八九")  # 一 and 七 sound alike on a line
 _RAISED = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹", "0123456789")
@@ -33,20 +35,10 @@ _UNITS = dict(
 _SPELLINGS = dict(
     pair.split("=") for pair in str.split("㎎=mg ㎏=kg ㎜=mm ㎝=cm ㎞=km m2=m² m3=m³ u=μ µ=μ l=L")
 )
-
-
-def _unit_table() -> dict[str, str]:
-    table = dict(_UNITS)
-    for spelling, standard in _SPELLINGS.items():
-        for unit, name in list(table.items()):
-            table.setdefault(unit.replace(standard, spelling), name)
-    return table
-
-
-_UNIT_NAMES = _unit_table()
+_UNIT_NAMES = units.with_spellings(_UNITS, _SPELLINGS)
 _UNIT = re.compile(
     rf"(?<![A-Za-z])({_NUMBER}|比[一二三四五六七八九十百零]+)\s?("
-    + "|".join(map(re.escape, sorted(_UNIT_NAMES, key=len, reverse=True)))
+    + units.any_of(_UNIT_NAMES)
     + r")(?![A-Za-z0-9²³/])"
 )
 

@@ -3,6 +3,8 @@
 import re
 from collections.abc import Callable
 
+from cosyvoice.text import units
+
 _ONES = str.split(
     "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen "
     "seventeen eighteen nineteen"
@@ -61,22 +63,8 @@ _UNITS = dict(
     """.strip().splitlines()
 )
 _SPELLINGS = {"m2": "m²", "m3": "m³", "u": "μ", "µ": "μ", "l": "L"}  # other ways to write the same unit
-
-
-def _unit_table() -> dict[str, str]:
-    table = dict(_UNITS)
-    for spelling, standard in _SPELLINGS.items():
-        for unit, name in list(table.items()):
-            table.setdefault(unit.replace(standard, spelling), name)
-    return table
-
-
-_UNIT_NAMES = _unit_table()
-_UNIT = re.compile(
-    rf"(?<![\w.])(-?{_NUMBER})\s?("
-    + "|".join(map(re.escape, sorted(_UNIT_NAMES, key=len, reverse=True)))
-    + r")(?![\w²³/])"
-)
+_UNIT_NAMES = units.with_spellings(_UNITS, _SPELLINGS)
+_UNIT = re.compile(rf"(?<![\w.])(-?{_NUMBER})\s?(" + units.any_of(_UNIT_NAMES) + r")(?![\w²³/])")
 
 _MONEY = {"$": ("dollar", "cent"), "£": ("pound", "penny"), "€": ("euro", "cent"), "¥": ("yuan", "fen")}
 _CODE_WORDS = (

@@ -1,17 +1,6 @@
-from collections.abc import Iterator
-
-import psutil
 import pytest
-
-from tests.children.coroutines import run_if_coroutine
-
-
-@pytest.hookimpl(tryfirst=True)
-def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
-    return run_if_coroutine(pyfuncitem)
 
 
 @pytest.fixture(autouse=True)
-def no_process_left() -> Iterator[None]:
-    yield
-    assert psutil.Process().children() == []
+def leaves_no_process(no_process_left: None) -> None:
+    """Every test of this folder ends the processes that it started."""
