@@ -14,7 +14,6 @@ import time
 import traceback
 from collections.abc import Callable, Iterable
 from types import ModuleType
-from typing import BinaryIO
 
 import msgspec
 
@@ -37,6 +36,7 @@ from daemon.audio.protocol import (
     Stop,
 )
 from daemon.children.frames import FrameError, Ready
+from daemon.children.parent import Parent, ParentGone, claim_stdio
 
 AWAKE_S = 2.0  # HDMI and Bluetooth sinks fall asleep some seconds after the last sound, not sooner
 LAST_FADE_S = 0.06
@@ -59,6 +59,8 @@ class Player:
         for announcement in announcements:
             try:
                 self._perform(announcement)
+            except ParentGone:
+                return
             except OutputError as error:
                 self._send(Failed(announcement.play.announcement, str(error)))
             except Exception as error:  # noqa: BLE001 - the one catch-all of this thread: told, and on it goes
@@ -95,7 +97,8 @@ def main() -> None:
     # group must not cut the sound before that.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
-    send = _sender(_private_stdout())
+    parent = claim_stdio(TO_PLAYER)
+    send = parent.send
     wanted = sys.argv[1]
     outputs: list[OutputDevice] = []
     try:
@@ -112,7 +115,7 @@ def main() -> None:
     send(_ready(PlayerReady(devices=tuple(outputs), chosen=device.name)))
     exit_code = 0
     try:
-        _obey(sys.stdin.buffer, announcements)
+        _obey(parent, announcements)
     except FrameError:
         traceback.print_exc()
         exit_code = 1
@@ -120,11 +123,11 @@ def main() -> None:
     os._exit(exit_code)  # not sys.exit: PortAudio's own clean-up would wait for a device that hangs
 
 
-def _obey(stdin: BinaryIO, announcements: "queue.SimpleQueue[Announcement | None]") -> None:
+def _obey(parent: Parent[SpeakerMessage], announcements: "queue.SimpleQueue[Announcement | None]") -> None:
     """Follows the daemon's messages until they end; then nothing is left to play. Raises `FrameError`."""
     current: Announcement | None = None
     try:
-        while (message := TO_PLAYER.read_blocking(stdin)) is not None:
+        while (message := parent.receive()) is not None:
             if isinstance(message, Play):
                 current = Announcement(message)
                 announcements.put(current)
@@ -153,21 +156,6 @@ def _apply(message: SpeakerMessage, announcement: Announcement) -> None:
 
 def _ready(details: PlayerReady) -> Ready:
     return Ready(msgspec.to_builtins(details))
-
-
-def _private_stdout() -> BinaryIO:
-    """The pipe to the daemon; whatever a library prints goes to stderr instead."""
-    pipe = os.fdopen(os.dup(1), "wb")
-    os.dup2(2, 1)
-    return pipe
-
-
-def _sender(pipe: BinaryIO) -> Callable[[PlayerMessage], None]:
-    def send(message: PlayerMessage) -> None:
-        pipe.write(TO_PLAYER.encode(message))
-        pipe.flush()
-
-    return send
 
 
 if __name__ == "__main__":
