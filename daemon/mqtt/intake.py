@@ -14,10 +14,15 @@ from daemon import styles
 from daemon.clock import Moment
 from daemon.errors import AnnouncementError, Code
 from daemon.jobs.job import Job, Output, Priority
+from daemon.mqtt import payload as payloads
+from daemon.mqtt.payload import encodable, shortened
 from daemon.mqtt.topics import TopicError, check_publishable
 
-MAX_JSON_BYTES = 64 * 1024
 MAX_ID_LENGTH = 128
+ON_WORDS = ("on", "true", "1", "yes")
+OFF_WORDS = ("off", "false", "0", "no")
+# What JavaScript and Python make of a missing value; `Nan` may be somebody's grandmother.
+_MISSING_VALUES = ("undefined", "nan", "NaN", "[object Object]")
 
 
 class Defaults(NamedTuple):
@@ -51,7 +56,7 @@ class Refused(AnnouncementError):
     """The request ends in `rejected`; it keeps the id and reply topic as far as they could be read."""
 
     def __init__(self, error: AnnouncementError, request_id: str, reply_to: str | None) -> None:
-        super().__init__(error.code, error.message)
+        super().__init__(error.code, encodable(error.message))  # it may quote half of a surrogate pair
         self.request_id = request_id
         self.reply_to = reply_to
 
@@ -101,7 +106,8 @@ def parse_say(payload: bytes, envelope: Envelope, defaults: Defaults, now: Momen
     """
     fields: dict[str, Any] = {}
     try:
-        fields = _fields(payload, defaults.max_text_length)
+        fields = payloads.fields(payload)
+        payloads.check(fields, _TYPES)
         return _job(fields, payload, envelope, defaults, now)
     except AnnouncementError as error:
         request_id = fields.get("id")
@@ -110,7 +116,7 @@ def parse_say(payload: bytes, envelope: Envelope, defaults: Defaults, now: Momen
         reply_to = fields.get("reply_to") or envelope.response_topic
         if not isinstance(reply_to, str) or not _is_reply_topic(reply_to, defaults.base_topic):
             reply_to = None
-        raise Refused(error, _encodable(request_id), reply_to) from error
+        raise Refused(error, encodable(request_id), reply_to) from error
 
 
 def make_id() -> str:
@@ -121,61 +127,6 @@ def fingerprint(envelope: Envelope, payload: bytes) -> str:
     """The same for a delivery and its repetition: the broker keeps topic, payload and packet id."""
     digest = hashlib.sha256(payload).hexdigest()[:32]
     return f"{envelope.topic}|{envelope.mid}|{digest}"
-
-
-def _fields(payload: bytes, max_text_length: int) -> dict[str, Any]:
-    """The request's fields; plain text becomes `text`."""
-    body = payload.removeprefix(b"\xef\xbb\xbf")
-    is_object = body[:64].lstrip()[:1] == b"{"
-    if is_object and len(body) > MAX_JSON_BYTES:
-        raise AnnouncementError(
-            Code.PAYLOAD_TOO_LARGE, f"the payload has {len(body)} bytes, the limit is {MAX_JSON_BYTES}"
-        )
-    try:
-        text = body.decode("utf-8")
-    except UnicodeDecodeError as error:
-        raise AnnouncementError(
-            Code.BAD_ENCODING,
-            f"the payload is not UTF-8 text (byte {error.start + len(payload) - len(body)})",
-        ) from error
-    return _object(text) if is_object else {"text": text}
-
-
-def _object(text: str) -> dict[str, Any]:
-    """A JSON object; raw line breaks inside strings pass, since templates produce them."""
-    try:
-        fields = json.loads(text, strict=False, parse_constant=_no_constant, object_pairs_hook=_unique)
-    except (ValueError, RecursionError) as error:
-        detail = getattr(error, "msg", None) or str(error)
-        line = (
-            f" (line {error.lineno}, column {error.colno})" if isinstance(error, json.JSONDecodeError) else ""
-        )
-        raise AnnouncementError(
-            Code.BAD_JSON, f"the text starts with {{ and is not valid JSON: {detail}{line}"
-        ) from error
-    for value in fields.values():
-        if isinstance(value, str) and _encodable(value) != value:
-            raise AnnouncementError(
-                Code.BAD_ENCODING, "the payload holds half of a surrogate pair (\\ud800 ...)"
-            )
-    for name in fields:
-        if name not in _TYPES:
-            known = ", ".join(_TYPES)
-            near = styles.did_you_mean(name, _TYPES) or f"; the fields are {known}"
-            raise AnnouncementError(Code.UNKNOWN_FIELD, f"there is no field '{_short(name)}'{near}")
-    result: dict[str, Any] = fields
-    return result
-
-
-def _no_constant(word: str) -> None:
-    raise ValueError(f"{word} is not a JSON number")
-
-
-def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    fields = dict(pairs)
-    if len(fields) < len(pairs):
-        raise ValueError("a field stands twice")
-    return fields
 
 
 def _job(fields: dict[str, Any], payload: bytes, envelope: Envelope, defaults: Defaults, now: Moment) -> Job:
@@ -191,7 +142,7 @@ def _job(fields: dict[str, Any], payload: bytes, envelope: Envelope, defaults: D
     reply_to = values.get("reply_to") or envelope.response_topic
     if reply_to is not None and not _is_reply_topic(reply_to, defaults.base_topic):
         raise AnnouncementError(
-            Code.OUT_OF_RANGE, f"reply_to: '{_short(reply_to)}' is not a topic to reply to"
+            Code.OUT_OF_RANGE, f"reply_to: '{shortened(reply_to)}' is not a topic to reply to"
         )
     return Job(
         id=values.get("id") or make_id(),
@@ -218,12 +169,12 @@ def _job(fields: dict[str, Any], payload: bytes, envelope: Envelope, defaults: D
 def _text(fields: dict[str, Any], max_length: int) -> str:
     raw = fields.get("text")
     if not isinstance(raw, str):
-        what = "is missing" if "text" not in fields else f"must be text, not {_short(json.dumps(raw))}"
+        what = "is missing" if "text" not in fields else f"must be text, not {shortened(json.dumps(raw))}"
         raise AnnouncementError(Code.MISSING_TEXT, f"the field 'text' {what}")
     if len(raw) > 10 * max_length:  # no need to clean what cannot become short enough
         raise _too_long(len(raw), max_length)
     text = cleanup.clean(raw)
-    if cleanup.is_placeholder(text) or not cleanup.has_speech(text):
+    if _is_missing_value(text) or not cleanup.has_speech(text):
         raise AnnouncementError(Code.NOTHING_TO_SAY, "the text holds nothing that can be spoken")
     if len(text) > max_length:
         raise _too_long(len(text), max_length)
@@ -232,6 +183,11 @@ def _text(fields: dict[str, Any], max_length: int) -> str:
     except annotations.AnnotationError as error:
         raise AnnouncementError(Code.BAD_ANNOTATION, str(error)) from error
     return text
+
+
+def _is_missing_value(text: str) -> bool:
+    bare = text.strip("\"' ")
+    return cleanup.is_placeholder(bare) or bare in _MISSING_VALUES
 
 
 def _too_long(length: int, limit: int) -> AnnouncementError:
@@ -246,7 +202,7 @@ def _value(name: str, value: Any) -> Any:
             raise msgspec.ValidationError("a truth value")
         return msgspec.convert(value, _TYPES[name], strict=not wants_number)
     except (msgspec.ValidationError, OverflowError) as error:
-        shown = _short(json.dumps(value, ensure_ascii=False))
+        shown = shortened(json.dumps(value, ensure_ascii=False))
         near = styles.did_you_mean(str(value), Priority) if name == "priority" else ""
         raise AnnouncementError(
             Code.OUT_OF_RANGE, f"{name} must be {_EXPECTED[name]}, not {shown}{near}"
@@ -257,7 +213,7 @@ def _style(style: str) -> str:
     resolved = styles.resolve(style)
     if resolved is None:
         near = styles.did_you_mean(style, styles.PRESETS) or f"; the styles are {', '.join(styles.PRESETS)}"
-        raise AnnouncementError(Code.UNKNOWN_STYLE, f"there is no style '{_short(style)}'{near}")
+        raise AnnouncementError(Code.UNKNOWN_STYLE, f"there is no style '{shortened(style)}'{near}")
     return resolved
 
 
@@ -267,18 +223,19 @@ def _voice(voice: str | None, defaults: Defaults) -> str | None:
     if voice not in defaults.voices:
         known = sorted(defaults.voices)
         near = styles.did_you_mean(voice, known) or f"; the voices are {', '.join(known)}"
-        raise AnnouncementError(Code.UNKNOWN_VOICE, f"there is no voice '{_short(voice)}'{near}")
+        raise AnnouncementError(Code.UNKNOWN_VOICE, f"there is no voice '{shortened(voice)}'{near}")
     return voice
 
 
 def _chime(chime: bool | str | None, defaults: Defaults) -> str | None:
     if chime is None:
         return defaults.chime
-    if isinstance(chime, bool):
-        return defaults.default_chime if chime else None
+    if isinstance(chime, bool) or chime.lower() in ON_WORDS + OFF_WORDS:
+        on = chime if isinstance(chime, bool) else chime.lower() in ON_WORDS
+        return defaults.default_chime if on else None
     if chime not in defaults.chimes:
         near = styles.did_you_mean(chime, defaults.chimes) or f"; the chimes are {', '.join(defaults.chimes)}"
-        raise AnnouncementError(Code.OUT_OF_RANGE, f"there is no chime '{_short(chime)}'{near}")
+        raise AnnouncementError(Code.OUT_OF_RANGE, f"there is no chime '{shortened(chime)}'{near}")
     return chime
 
 
@@ -289,11 +246,3 @@ def _is_reply_topic(topic: str, base_topic: str) -> bool:
     except TopicError:
         return False
     return not (topic.startswith(f"{base_topic}/") and {"say", "command", "set"} & set(topic.split("/")))
-
-
-def _encodable(text: str) -> str:
-    return text.encode("utf-8", "replace").decode("utf-8")
-
-
-def _short(value: str) -> str:
-    return value if len(value) <= 60 else value[:57] + "..."
