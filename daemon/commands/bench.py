@@ -105,13 +105,15 @@ def _measure(folder: Path, port: int, runs: int) -> Iterator[Measure]:
         settings = LinkSettings(host="127.0.0.1", port=port, client_id="bench")
         with Caller(settings, TOPICS) as caller:
             _wait_until_online(caller, daemon)
-            yield Measure(what="start to online, models joined", value=_since(started_s), unit="s")
+            yield Measure(what="first start to online", value=_since(started_s), unit="s")
             yield from _speech(caller, daemon, runs)
+        yield from _idle(daemon)
         rate = accepted_per_second(settings, TOPICS)
         yield Measure(
             what="intake of valid messages, journalled", value=round(rate), unit="1/s", at_least=500
         )
-        yield from _idle(daemon)
+        time.sleep(SETTLE_S)
+        yield Measure(what="daemon process after that burst (RSS)", value=_mib(_rss(daemon)), unit="MiB")
     started_s = time.monotonic()
     with _daemon(folder, port) as daemon, Caller(settings, TOPICS) as caller:
         _wait_until_online(caller, daemon)
