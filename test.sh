@@ -10,6 +10,7 @@ PYTHON=${PYTHON:-python3}
 VENV=${VENV:-.venv}
 STAMP=$VENV/installed-dev
 DEBIAN_PACKAGES="mosquitto libportaudio2 alsa-utils openssl"
+"$PYTHON" -c 'import ensurepip' 2>/dev/null || DEBIAN_PACKAGES="$DEBIAN_PACKAGES python3-venv"
 
 CORE=false
 if [ "${1:-}" = --core ]; then CORE=true; shift; fi

@@ -5,14 +5,13 @@ stops them in reverse.
 import asyncio
 import logging
 import os
-import socket
 from collections.abc import Callable
 from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import Literal
 
+from daemon import __version__, configfile
 from daemon import config as options
-from daemon import configfile
 from daemon.audio import chime
 from daemon.audio.speaker import Speaker
 from daemon.clock import system_clock
@@ -27,12 +26,12 @@ from daemon.jobs.quiet import QuietClock
 from daemon.jobs.reception import Reception
 from daemon.jobs.reception import Say as SayDelivery
 from daemon.mqtt import topics as topic_tree
+from daemon.mqtt.configured import link_settings, topics
 from daemon.mqtt.controls import Controls
 from daemon.mqtt.embedded import EmbeddedBroker
 from daemon.mqtt.intake import Defaults
 from daemon.mqtt.link import Link
 from daemon.mqtt.results import Results
-from daemon.mqtt.settings import LinkSettings, Tls, Will
 from daemon.mqtt.status import Status
 from daemon.mqtt.traffic import Delivery
 from daemon.storage.outputs import Outputs
@@ -51,34 +50,12 @@ PRUNE_INTERVAL_S = 60.0
 End = Literal["stop", "reload"]
 
 
-def node(config: Config) -> str:
-    return config.mqtt.node or topic_tree.node_from_host(socket.gethostname())
-
-
-def topics(config: Config) -> topic_tree.Topics:
-    return topic_tree.Topics(config.mqtt.base_topic, node(config), config.mqtt.groups)
-
-
-def link_settings(config: Config, host: str, port: int) -> LinkSettings:
-    """How this configuration reaches its broker. Raises `ConfigError` when the password cannot be read."""
-    mqtt = config.mqtt
-    return LinkSettings(
-        host=host,
-        port=port,
-        client_id=f"cosyvoiced-{node(config)}",
-        username=mqtt.username,
-        password=configfile.mqtt_password(config),
-        tls=Tls(mqtt.tls.ca_file, mqtt.tls.cert_file, mqtt.tls.key_file) if mqtt.tls else None,
-        will=Will(topics(config).availability, b"offline"),
-        keepalive_s=mqtt.keepalive_s,
-        session_expiry_s=mqtt.session_expiry_s,
-    )
-
-
 class App:
     """All parts of one daemon."""
 
-    def __init__(self, config: Config) -> None:
+    def __init__(self, config: Config, config_path: Path | None = None) -> None:
+        """`config_path` is what a reload reads."""
+        self._config_path = config_path
         environment = dict(os.environ)
         state_dir = options.state_dir(config, environment)
         self._config = config
@@ -117,6 +94,7 @@ class App:
             CosyvoicedError: a part cannot start; the sentence says which and why.
         """
         self._ending = asyncio.get_running_loop().create_future()
+        log.info("cosyvoiced %s listens as %s, engine %s", __version__, self._topics.own, self._engine.name)
         async with AsyncExitStack() as stack:
             self._lock.acquire()
             stack.callback(self._lock.release)
@@ -146,6 +124,12 @@ class App:
         """Asks `run` to come to its end."""
         if self._ending is not None and not self._ending.done():
             self._ending.set_result(how)
+
+    def reload(self) -> None:
+        """Ends this life for one with a new configuration. Raises `ConfigError`; then nothing ends."""
+        if self._config_path is not None:
+            configfile.load(self._config_path)
+            self.end("reload")
 
     async def _start_storage(self, stack: AsyncExitStack) -> None:
         await self._ledger.start()
@@ -214,7 +198,7 @@ class App:
             self._settings,
             self._engine.voices,
             self._clock,
-            lambda: self.end("reload"),
+            self.reload,
             self._status.changed,
         )
 
@@ -256,9 +240,10 @@ class App:
                 self._reception.deliver(SayDelivery(delivery, style))
                 return
             case topic_tree.Command(verb):
-                self._tasks.spawn(f"command {verb}", self._controls.command(verb, delivery.payload))
+                caught_up = self._reception.mark()
+                self._tasks.spawn("command", self._controls.command(verb, delivery.payload, caught_up))
             case topic_tree.Set(name):
-                self._tasks.spawn(f"set {name}", self._set(name, delivery.payload))
+                self._tasks.spawn("setting", self._set(name, delivery.payload))
         self._link.acknowledge(delivery)
 
     async def _set(self, name: str, payload: bytes) -> None:

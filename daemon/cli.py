@@ -12,6 +12,7 @@ from pathlib import Path
 from daemon import __version__
 from daemon.configfile import ConfigError
 from daemon.errors import CosyvoicedError
+from daemon.mqtt.intake import MAX_ID_LENGTH
 
 EXIT_FAILED = 1
 EXIT_NO_ANSWER = 3
@@ -50,11 +51,13 @@ def _parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(metavar="COMMAND", required=True)
 
     run = _command(commands, "run", "run the daemon", _run)
-    run.add_argument("--once", metavar="TEXT", help="say one thing, print its result as JSON, and leave")
+    run.add_argument(
+        "--once", type=_text, metavar="TEXT", help="say one thing, print its result as JSON, and leave"
+    )
     run.add_argument("--greet", action="store_true", help="announce itself once it is online")
 
     say = _command(commands, "say", "have a running daemon say something, and wait for the result", _say)
-    say.add_argument("text", help="what to say")
+    say.add_argument("text", type=_text, help="what to say")
     for name, what in (
         ("style", "a preset such as excited, slow, cantonese"),
         ("voice", "a voice's name, see `cosyvoiced voices list`"),
@@ -62,14 +65,14 @@ def _parser() -> argparse.ArgumentParser:
         ("priority", "important, message, text, notification or progress"),
         ("output", "speaker, file or both"),
         ("chime", "a chime's name"),
-        ("id", "an id of your own"),
     ):
         say.add_argument(f"--{name}", help=what)
+    say.add_argument("--id", type=_id, help="an id of your own")
     say.add_argument("--speed", type=float, help="0.5 to 2.0")
     say.add_argument("--volume", type=int, help="0 to 100")
     say.add_argument("--seed", type=int, help="same seed, same samples")
     say.add_argument("--local", action="store_true", help="without a broker and without a running daemon")
-    say.add_argument("--timeout", type=float, default=300.0, metavar="S", help="seconds to wait (300)")
+    say.add_argument("--timeout", type=_seconds, default=300.0, metavar="S", help="seconds to wait (300)")
 
     _command(commands, "check-config", "check the configuration file", _check_config)
     doctor = _command(commands, "doctor", "look at everything that speech needs", _doctor)
@@ -94,6 +97,30 @@ def _command(
     )
     parser.set_defaults(command=function)
     return parser
+
+
+def _text(text: str) -> str:
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        raise argparse.ArgumentTypeError("is not UTF-8 text") from error
+    return text
+
+
+def _id(text: str) -> str:
+    if not 1 <= len(text) <= MAX_ID_LENGTH:
+        raise argparse.ArgumentTypeError(f"must have 1 to {MAX_ID_LENGTH} characters")
+    return text
+
+
+def _seconds(text: str) -> float:
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = 0.0
+    if not 0 < seconds < float("inf"):
+        raise argparse.ArgumentTypeError("must be a number of seconds above 0")
+    return seconds
 
 
 def config_path(options: argparse.Namespace) -> Path:

@@ -9,7 +9,13 @@ from msgspec import Meta
 Seconds = Annotated[float, Meta(ge=0)]
 Port = Annotated[int, Meta(ge=1, le=65535)]
 Name = Annotated[str, Meta(min_length=1, max_length=128)]
-ClockTime = Annotated[str, Meta(pattern=r"^([01]?[0-9]|2[0-3]):[0-5][0-9]$")]
+ClockTime = Annotated[
+    str, Meta(pattern=r"^([01]?[0-9]|2[0-3]):[0-5][0-9]$", description="a time such as 22:00")
+]
+
+LanguageCode = Annotated[
+    str, Meta(pattern=r"^[a-z]{2,3}$", description="an ISO 639-1 code such as zh, en or ja")
+]
 
 
 class Section(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -95,7 +101,7 @@ class Config(Section, frozen=True):
     engine: Literal["auto", "builtin", "cosyvoice3"] = "auto"
     voice: Name = "auto"  # auto: the default voice of the text's language
     style: Name = "neutral"
-    language: Annotated[str, Meta(pattern=r"^[a-z]{2,3}$")] = "en"  # when the text does not tell
+    language: LanguageCode = "en"  # when the text does not tell
     seed: Annotated[int, Meta(ge=0, le=2**32 - 1)] = 0
     mqtt: Mqtt = Mqtt()
     speaker: Speaker = Speaker()

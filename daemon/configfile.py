@@ -1,10 +1,9 @@
 """Reads the YAML file into a `Config`, or says everything that is wrong with it, a sentence each."""
 
 import os
-import re
 from collections.abc import Hashable, Iterator
 from pathlib import Path
-from typing import Any, Union, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
 
 import msgspec
 import yaml
@@ -34,7 +33,8 @@ def load(path: Path) -> Config:
             raise ConfigError([f"{path}: the file is over {MAX_CONFIG_BYTES} bytes."])
         text = path.read_text(encoding="utf-8")
     except OSError as error:
-        raise ConfigError([f"{path}: cannot be read: {error.strerror}."]) from error
+        hint = "; name another with --config" if isinstance(error, FileNotFoundError) else ""
+        raise ConfigError([f"{path}: cannot be read: {error.strerror}{hint}."]) from error
     except UnicodeDecodeError as error:
         raise ConfigError([f"{path}: is not UTF-8 text (byte {error.start})."]) from error
     return parse(text)
@@ -99,7 +99,7 @@ def _check(data: Any, section: type[Section], path: str) -> Iterator[str]:
     fields = {field.encode_name: field for field in msgspec.structs.fields(section)}
     for key in data:
         if key not in fields:
-            yield f"{_join(path, key)}: there is no such option{styles.did_you_mean(str(key), fields)}."
+            yield f"{_join(path, key)}: there is no such option{styles.did_you_mean(str(key), fields)}"
     for name, field in fields.items():
         here = _join(path, name)
         if name not in data:
@@ -113,20 +113,25 @@ def _check(data: Any, section: type[Section], path: str) -> Iterator[str]:
             continue
         try:
             msgspec.convert(_clock_time(value) if name in ("from", "to") else value, hints[field.name])
-        except msgspec.ValidationError as error:
-            yield f"{here}: {_human(str(error))}, not {_shown(value)}{_near(hints[field.name], value)}."
+        except msgspec.ValidationError:
+            hint = hints[field.name]
+            yield f"{here}: must be {_expected(hint)}, not {_shown(value)}{_near(hint, value)}"
 
 
 def _check_meaning(config: Config) -> Iterator[str]:
     """Faults that only show once the options are read."""
     if config.voice != "auto" and config.voice not in voices.VOICES:
-        yield f"voice: there is no voice '{config.voice}'{styles.did_you_mean(config.voice, voices.VOICES)}."
+        yield f"voice: there is no voice '{config.voice}'{styles.did_you_mean(config.voice, voices.VOICES)}"
     if styles.resolve(config.style) is None:
         near = styles.did_you_mean(config.style, styles.PRESETS)
-        yield f"style: there is no style '{config.style}'{near}."
+        yield f"style: there is no style '{config.style}'{near}"
     if isinstance(config.speaker.chime, str) and config.speaker.chime not in chime.names():
         near = styles.did_you_mean(config.speaker.chime, chime.names())
-        yield f"speaker.chime: there is no chime '{config.speaker.chime}'{near}."
+        yield f"speaker.chime: there is no chime '{config.speaker.chime}'{near}"
+    if config.engine == "cosyvoice3":
+        yield "engine: cosyvoice3 is not part of this version; use auto or builtin."
+    if config.mqtt.password_file and not os.access(Path(config.mqtt.password_file).expanduser(), os.R_OK):
+        yield f"mqtt.password_file: {config.mqtt.password_file} cannot be read."
     if config.mqtt.tls and bool(config.mqtt.tls.cert_file) != bool(config.mqtt.tls.key_file):
         yield "mqtt.tls: cert_file and key_file go together."
     if config.mqtt.broker == "embedded" and config.mqtt.tls:
@@ -147,33 +152,40 @@ def _join(path: str, key: object) -> str:
 
 
 def _shown(value: object) -> str:
-    text = repr(value)
+    text = "null" if value is None else repr(value)
     return text if len(text) <= 40 else text[:37] + "..."
 
 
-def _human(error: str) -> str:
-    """msgspec's sentence with YAML's words for its types."""
-    error = error.split(" - at `")[0].split(", got")[0]
-    error = re.sub(r"^Expected ", "must be ", error).replace(
-        "Invalid enum value", "must be one of the choices"
-    )
-    error = re.sub(r"`([^`]*)`", lambda m: m[1].replace(" | ", " or "), error)
-    for word, plain in (
-        ("int", "a whole number"),
-        ("float", "a number"),
-        ("str", "text"),
-        ("bool", "true or false"),
-    ):
-        error = re.sub(rf"\b{word}\b", plain, error)
-    error = error.replace("array", "a list").replace("object", "a mapping").replace("null", "nothing")
-    return re.sub(r"^(?!must)", "must be ", error).split(" '")[0]
+def _expected(hint: Any) -> str:
+    """What a value of this type is, in words: `a whole number from 0 to 100`."""
+    if get_origin(hint) is Annotated:
+        base, *notes = get_args(hint)
+        meta = next(note for note in notes if isinstance(note, msgspec.Meta))
+        return meta.description or _expected(base) + _bounds(meta)
+    if get_origin(hint) is Literal:
+        return "one of " + ", ".join(get_args(hint))
+    if options := get_args(hint):
+        if get_origin(hint) is tuple:
+            return "a list, each " + _expected(options[0])
+        return " or ".join(_expected(option) for option in options)
+    if isinstance(hint, type) and issubclass(hint, Section):
+        return "a mapping of options"
+    words = {int: "a whole number", float: "a number", bool: "true or false", type(None): "null"}
+    return words.get(hint, "text")
+
+
+def _bounds(meta: msgspec.Meta) -> str:
+    if meta.max_length is not None:
+        return f" of {meta.min_length or 0} to {meta.max_length} characters"
+    if meta.gt is not None:
+        return f" above {meta.gt:g}"
+    if meta.le is not None:
+        return f" from {meta.ge:g} to {meta.le:.12g}"
+    return f" of at least {meta.ge:g}"
 
 
 def _near(hint: Any, value: object) -> str:
-    choices = [c for c in get_args(hint) if isinstance(c, str)]
-    if not choices:
-        return ""
-    return f" (one of: {', '.join(choices)}){styles.did_you_mean(str(value), choices)}"
+    return styles.did_you_mean(str(value), [c for c in get_args(hint) if isinstance(c, str)])
 
 
 def _clock_time(value: object) -> object:

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import IO
 
 from daemon.errors import CosyvoicedError
+from daemon.storage.folders import make_folder
 
 
 class AlreadyRunningError(CosyvoicedError):
@@ -20,8 +21,8 @@ class InstanceLock:
         self._file: IO[str] | None = None
 
     def acquire(self) -> None:
-        """Raises `AlreadyRunningError`."""
-        self._path.parent.mkdir(parents=True, exist_ok=True, mode=0o750)
+        """Raises `AlreadyRunningError`, `StorageError`."""
+        make_folder(self._path.parent, "state.path", 0o750)
         file = self._path.open("a+", encoding="ascii")
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -30,7 +31,8 @@ class InstanceLock:
             pid = file.read().strip() or "unknown"
             file.close()
             raise AlreadyRunningError(
-                f"a cosyvoiced (process {pid}) already uses {self._path.parent}; stop it or set state.path"
+                f"a cosyvoiced (process {pid}) already uses {self._path.parent}; "
+                "stop it, leave out --local, or set state.path"
             ) from error
         file.truncate(0)
         file.write(str(os.getpid()))

@@ -1,13 +1,16 @@
 """The daemon's concurrent tasks: a fault in one is logged and stops nothing else."""
 
 import asyncio
+import contextlib
 import logging
 from collections.abc import Awaitable, Callable, Coroutine
-from typing import Any
+from typing import Any, TypeVar
 
 from daemon.errors import CosyvoicedError
 
 log = logging.getLogger(__name__)
+
+T = TypeVar("T")
 
 RESTART_PAUSE_S = 1.0
 
@@ -34,6 +37,14 @@ class Tasks:
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
+
+
+async def to_its_end(task: "asyncio.Task[T]") -> T:
+    """What `task` returns, waited for even if the waiting task is cancelled meanwhile."""
+    while not task.done():
+        with contextlib.suppress(asyncio.CancelledError):
+            await asyncio.wait({task})
+    return task.result()
 
 
 async def _guarded(name: str, work: Coroutine[Any, Any, None]) -> None:

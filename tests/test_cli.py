@@ -52,7 +52,7 @@ def test_an_unknown_engine_is_one_line(tmp_path: Path) -> None:
     path = tmp_path / "c.yaml"
     path.write_text("engine: cosyvoice3\n")
     done = run("voices", "list", "--config", str(path))
-    assert done.returncode == cli.EXIT_FAILED
+    assert done.returncode == cli.EXIT_CONFIG
     assert "cosyvoice3 is not part of this version" in done.stderr
 
 

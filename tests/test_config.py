@@ -50,10 +50,9 @@ def test_all_faults_are_told_at_once_with_path_and_near_match() -> None:
     )
     text = "\n".join(problems)
     assert "mqtt.prot: there is no such option; did you mean 'port'?" in text
-    assert "engine: must be one of the choices, not 'buildin'" in text
-    assert "did you mean 'builtin'?" in text
-    assert "mqtt.keepalive_s: must be a whole number, not 'soon'." in text
-    assert "speaker.volume: must be a whole number <= 100, not 101." in text
+    assert "engine: must be one of auto, builtin, cosyvoice3, not 'buildin'; did you mean 'builtin'?" in text
+    assert "mqtt.keepalive_s: must be a whole number from 5 to 3600, not 'soon'" in text
+    assert "speaker.volume: must be a whole number from 0 to 100, not 101" in text
     assert "outputs: must be a mapping of options, not 5." in text
     assert len(problems) == 5
 
@@ -70,7 +69,11 @@ def test_all_faults_are_told_at_once_with_path_and_near_match() -> None:
         ("mqtt: {tls: {ca_file: x}}", "the embedded broker has no TLS"),
         ("mqtt: {broker: external, tls: {cert_file: x}}", "cert_file and key_file go together"),
         ("quiet_hours: {from: '22:00'}", "quiet_hours.to: is missing."),
-        ("quiet_hours: {from: '25:00', to: '07:00'}", "quiet_hours.from: must"),
+        ("quiet_hours: {from: '25:00', to: '07:00'}", "quiet_hours.from: must be a time such as 22:00, not"),
+        ("engine: cosyvoice3", "engine: cosyvoice3 is not part of this version"),
+        ("mqtt: {password_file: /nowhere/x}", "mqtt.password_file: /nowhere/x cannot be read"),
+        ("outputs: {max_age_days: 0}", "outputs.max_age_days: must be a number above 0, not 0"),
+        ("mqtt: {node: ''}", "mqtt.node: must be text of 1 to 128 characters or null"),
         ("a: 1\na: 2", "stands twice"),
         ("a: [", "not valid YAML"),
         ("- list", "must be a mapping"),
@@ -107,5 +110,7 @@ def test_the_password_comes_from_file_credential_or_environment(
     named = tmp_path / "named"
     named.write_text(" from file \n")
     assert configfile.mqtt_password(configfile.parse(f"mqtt: {{password_file: {named}}}")) == " from file "
+    config = configfile.parse(f"mqtt: {{password_file: {named}}}")
+    named.unlink()
     with pytest.raises(ConfigError, match="password_file"):
-        configfile.mqtt_password(configfile.parse("mqtt: {password_file: /nowhere/x}"))
+        configfile.mqtt_password(config)

@@ -73,6 +73,8 @@ _CODE_WORDS = (
 )
 _TELEPHONE_WORDS = "call|dial|phone|telephone|text|number is|hotline"
 
+_ROUND_BRACKETS = str.maketrans("[]", "()")  # wetext refuses a digit in square ones
+
 
 def cardinal(number: int) -> str:
     """A whole number in words."""
@@ -197,6 +199,7 @@ _AFTER: tuple[tuple[re.Pattern[str], str], ...] = (
 
 def before(text: str) -> str:
     """`text` with the kinds rewritten that wetext misreads."""
+    text = text.translate(_ROUND_BRACKETS)
     for pattern, rewrite in _BEFORE:
         text = pattern.sub(rewrite, text)
     return re.sub(r" {2,}", " ", _UNIT.sub(_unit, text))  # wetext fails on two spaces in a row

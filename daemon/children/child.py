@@ -211,7 +211,9 @@ class Child(Generic[M]):
                 continue
             if not line:
                 return
-            log.info("%s: %s", self.name, line.decode(errors="replace").rstrip()[:STDERR_LINE_CHARACTERS])
+            text = line.decode(errors="replace").rstrip()[:STDERR_LINE_CHARACTERS]
+            level = logging.WARNING if text.startswith(("WARNING", "ERROR")) else logging.INFO
+            log.log(level, "%s: %s", self.name, text)
 
 
 def _exit_reason(returncode: int | None) -> str:

@@ -78,6 +78,7 @@ class Measure(msgspec.Struct, frozen=True, kw_only=True):
 def bench(runs: int, as_json: bool) -> int:
     """Measures and prints; 0 however fast the machine is. Raises `CosyvoicedError`."""
     runs = min(max(runs, 1), MAX_RUNS)
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that what was started is ended
     measures: list[Measure] = []
     with (
         tempfile.TemporaryDirectory(prefix="cosyvoiced-bench-") as folder,

@@ -14,12 +14,12 @@ import msgspec
 
 from daemon import config as options
 from daemon import configfile
-from daemon.app import link_settings, topics
 from daemon.audio.speaker import Speaker
 from daemon.children.child import ChildError
 from daemon.config import Config
 from daemon.configfile import ConfigError
 from daemon.mqtt.caller import Caller, CallError
+from daemon.mqtt.configured import link_settings, topics
 from daemon.watch import sensors
 
 LOW_DISK_BYTES = 500 * 2**20
@@ -158,7 +158,7 @@ def _engines(config: Config) -> Iterator[Finding]:
             part="engine",
             level="note",
             what="builtin does not speak Japanese yet",
-            do="pip install 'cosyvoiced[ja]'",
+            do=".venv/bin/pip install -e '.[ja]'",
         )
     else:
         yield Finding(part="engine", level="ok", what="builtin speaks Japanese")
@@ -199,7 +199,7 @@ def _disk(config: Config) -> Iterator[Finding]:
                 part="disk",
                 level="problem",
                 what=f"{name}: {folder} cannot be written",
-                do=f"sudo chown $USER {existing}",
+                do=f"sudo chown -R \"$USER\" '{existing}'",
             )
         elif free is None:
             yield Finding(part="disk", level="note", what=f"{name}: the free space of {folder} is unknown")

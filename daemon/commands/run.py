@@ -10,12 +10,13 @@ from typing import Any
 import msgspec
 
 from daemon import configfile, logs
-from daemon.app import App, link_settings, topics
+from daemon.app import App
 from daemon.config import Config
 from daemon.configfile import ConfigError
 from daemon.errors import CosyvoicedError
 from daemon.instance import AlreadyRunningError
-from daemon.mqtt.caller import Caller, is_success
+from daemon.mqtt.caller import Caller, CallError, is_success
+from daemon.mqtt.configured import link_settings, topics
 from daemon.mqtt.messages import Result
 
 log = logging.getLogger(__name__)
@@ -31,44 +32,50 @@ def run(path: Path, once: str | None, greet: bool) -> int:
     if once is not None:
         return _say_once(config, once)
     while True:
-        again = asyncio.run(_run(config, greet))
+        again = asyncio.run(_run(config, path, greet))
         if not again:
             return 0
         greet = False
-        try:
-            config = configfile.load(path)
-            logs.setup(config.log_level)
-        except ConfigError as error:
-            for problem in error.problems:
-                log.error("reload: %s", problem)  # noqa: TRY400 (a sentence for the user)
-            log.warning("reload: the old configuration stays in force")
+        config = configfile.load(path)
+        logs.setup(config.log_level)
 
 
-async def _run(config: Config, greet: bool) -> bool:
+async def _run(config: Config, path: Path, greet: bool) -> bool:
     """One life of the daemon; whether it is to start again with the configuration read anew."""
-    app = App(config)
+    app = App(config, path)
     _stop_on_signals(app)
-    greeting: asyncio.Task[None] | None = None
+    greetings: dict[asyncio.Task[None], Caller] = {}
 
     def online() -> None:
-        nonlocal greeting
         if greet:
-            greeting = asyncio.create_task(asyncio.to_thread(_greet, config, app.address))
+            caller = _caller(config, app.address)
+            greetings[asyncio.create_task(asyncio.to_thread(_greet, config, caller, app.address))] = caller
 
-    return await app.run(online) == "reload"
+    try:
+        return await app.run(online) == "reload"
+    finally:
+        for caller in greetings.values():
+            caller.hang_up()
 
 
 def _stop_on_signals(app: App) -> None:
     loop = asyncio.get_running_loop()
     for number in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(number, app.end, "stop")
-    loop.add_signal_handler(signal.SIGHUP, app.end, "reload")
+    loop.add_signal_handler(signal.SIGHUP, _reload, app)
 
 
-def _greet(config: Config, address: tuple[str, int]) -> None:
+def _reload(app: App) -> None:
+    try:
+        app.reload()
+    except ConfigError as error:
+        log.warning("the old configuration stays in force: %s", error)
+
+
+def _greet(config: Config, caller: Caller, address: tuple[str, int]) -> None:
     """Announces the daemon the way a user would, and shows the way to the next announcement."""
     try:
-        result = _call(config, address, {"text": GREETING})
+        result = _say(caller, {"text": GREETING})
     except CosyvoicedError as error:
         log.warning("the greeting failed: %s", error)
         return
@@ -85,7 +92,7 @@ def _say_once(config: Config, text: str) -> int:
     try:
         result = asyncio.run(once(config, {"text": text}))
     except AlreadyRunningError:
-        result = _call(config, (config.mqtt.host, config.mqtt.port), {"text": text})
+        result = _say(_caller(config, (config.mqtt.host, config.mqtt.port)), {"text": text})
     print(shown(result))
     return 0 if is_success(result) else _complain(result)
 
@@ -104,14 +111,24 @@ async def once(config: Config, fields: dict[str, Any]) -> Result:
             raise CosyvoicedError("stopped before anything was said")
         if not ready.is_set():
             raise CosyvoicedError("no MQTT broker took the connection in time")
-        return await asyncio.to_thread(_call, config, app.address, fields)
+        caller = _caller(config, app.address)
+        life.add_done_callback(lambda _: caller.hang_up())
+        return await asyncio.to_thread(_say, caller, fields)
+    except CallError:
+        if life.done():
+            await life  # tells why it ended
+        raise
     finally:
         app.end()
         await asyncio.wait({life})
 
 
-def _call(config: Config, address: tuple[str, int], fields: dict[str, Any]) -> Result:
-    with Caller(link_settings(config, *address), topics(config)) as caller:
+def _caller(config: Config, address: tuple[str, int]) -> Caller:
+    return Caller(link_settings(config, *address), topics(config))
+
+
+def _say(caller: Caller, fields: dict[str, Any]) -> Result:
+    with caller:
         return caller.say(fields, ONCE_DEADLINE_S)
 
 

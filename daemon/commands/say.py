@@ -8,9 +8,9 @@ from typing import Any
 import msgspec
 
 from daemon import configfile, logs
-from daemon.app import link_settings, topics
 from daemon.commands.run import once, shown
 from daemon.mqtt.caller import Caller, is_success
+from daemon.mqtt.configured import link_settings, topics
 
 
 def say(path: Path, fields: dict[str, Any], local: bool, deadline_s: float) -> int:

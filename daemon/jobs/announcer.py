@@ -26,6 +26,7 @@ from daemon.storage.settings import Settings
 from daemon.synthesis.builtin import voices
 from daemon.synthesis.engines import EngineFacts
 from daemon.synthesis.supervisor import Supervisor
+from daemon.tasks import to_its_end
 
 
 class Announcer:
@@ -81,9 +82,9 @@ class Announcer:
             async with aclosing(rendering.pieces()) as pieces:
                 async for _ in pieces:
                     pass
-        wav_path = await self._keep_file(
-            entry, rendering, needed=job.output != "speaker" or device_error is not None
-        )
+        needed = job.output != "speaker" or device_error is not None
+        # Whoever cuts in now comes too late: it was heard, and must not be postponed and heard again.
+        wav_path = await to_its_end(asyncio.create_task(self._keep_file(entry, rendering, needed)))
         if rendering.disk_error is not None and not speaks:
             raise rendering.disk_error
         result = self._describe(
@@ -144,7 +145,7 @@ class Announcer:
         path = self._outputs.path_for(entry.job.id, entry.seq, self._clock().wall_s)
         try:
             if entry.job.chime is None:
-                await asyncio.to_thread(phrases.link, rendering.wav, path)
+                await asyncio.to_thread(phrases.copy, rendering.wav, path)
             else:
                 await asyncio.to_thread(_write_with_chime, entry.job.chime, rendering, path)
         except AnnouncementError as error:

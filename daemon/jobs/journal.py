@@ -10,7 +10,7 @@ import sqlite3
 import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 import msgspec
 
@@ -20,6 +20,8 @@ from daemon.jobs.job import Job
 from daemon.mqtt.messages import Result
 
 log = logging.getLogger(__name__)
+
+T = TypeVar("T")
 
 DUPLICATE_WINDOW_S = 3600.0  # the contract: an id within an hour is a duplicate
 KEEP_FINISHED_S = 24 * 3600.0  # long enough for `replay` and for a broker that was away
@@ -148,7 +150,11 @@ class Journal:
         rows = self._connected().execute(
             "SELECT seq, job, attempts FROM jobs WHERE result IS NULL ORDER BY seq"
         )
-        return [Entry(seq, msgspec.msgpack.decode(job, type=Job), attempts) for seq, job, attempts in rows]
+        return [
+            Entry(seq, job, attempts)
+            for seq, blob, attempts in rows
+            if (job := _decoded(seq, blob, Job)) is not None
+        ]
 
     def untold(self) -> list[tuple[int, Job, Result]]:
         """Ended jobs whose final result the broker has not taken yet."""
@@ -156,19 +162,22 @@ class Journal:
             "SELECT seq, job, result FROM jobs WHERE published = 0 AND result IS NOT NULL ORDER BY seq"
         )
         return [
-            (seq, msgspec.msgpack.decode(job, type=Job), msgspec.msgpack.decode(result, type=Result))
-            for seq, job, result in rows
+            (seq, job, result)
+            for seq, blob, result_blob in rows
+            if (job := _decoded(seq, blob, Job)) is not None
+            and (result := _decoded(seq, result_blob, Result)) is not None
         ]
 
     def last_finished(self) -> Job | None:
         """The job that ended `finished` last: what `replay` says again."""
         rows = self._connected().execute(
-            "SELECT job, result FROM jobs WHERE result IS NOT NULL"
+            "SELECT seq, job, result FROM jobs WHERE result IS NOT NULL"
             " ORDER BY finished_wall_s DESC, seq DESC LIMIT 200"
         )
-        for job, result in rows:
-            if msgspec.msgpack.decode(result, type=Result).event == "finished":
-                return msgspec.msgpack.decode(job, type=Job)
+        for seq, blob, result_blob in rows:
+            result = _decoded(seq, result_blob, Result)
+            if result is not None and result.event == "finished":
+                return _decoded(seq, blob, Job)
         return None
 
     def forget_old(self, now: Moment) -> int:
@@ -182,6 +191,7 @@ class Journal:
             return cursor.rowcount
 
     def _connect(self) -> None:
+        self._path.touch(mode=0o640)  # SQLite gives the files beside it the same mode
         db = sqlite3.connect(self._path, check_same_thread=False, isolation_level=None, timeout=10)
         try:
             db.execute("PRAGMA journal_mode=WAL")
@@ -190,7 +200,6 @@ class Journal:
             check = db.execute("PRAGMA quick_check(1)").fetchone()[0]
             if check != "ok":
                 raise sqlite3.DatabaseError(check)
-            self._path.chmod(0o640)
         except BaseException:
             db.close()
             raise
@@ -209,12 +218,22 @@ class Journal:
             yield db
             db.execute("COMMIT")
         except sqlite3.Error as error:
+            raise JournalError(f"the journal cannot be written: {error}") from error
+        finally:
             if db.in_transaction:
                 with contextlib.suppress(sqlite3.Error):
                     db.execute("ROLLBACK")
-            raise JournalError(f"the journal cannot be written: {error}") from error
 
 
 def _exists(db: sqlite3.Connection, column: str, value: str, earliest_wall_s: float) -> bool:
     query = f"SELECT 1 FROM jobs WHERE {column} = ? AND accepted_wall_s > ? LIMIT 1"
     return db.execute(query, (value, earliest_wall_s)).fetchone() is not None
+
+
+def _decoded(seq: int, blob: bytes, kind: type[T]) -> T | None:
+    """What a row holds; None, with a line in the log, where another version of the daemon wrote it."""
+    try:
+        return msgspec.msgpack.decode(blob, type=kind)
+    except msgspec.DecodeError as error:
+        log.error("the journal's record %d cannot be read and is left alone: %s", seq, error)  # noqa: TRY400 (its sentence tells all)
+        return None

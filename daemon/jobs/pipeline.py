@@ -13,6 +13,7 @@ from daemon.jobs.ledger import Ledger
 from daemon.jobs.queue import JobQueue
 from daemon.mqtt.messages import Event, Result
 from daemon.mqtt.results import Results
+from daemon.tasks import to_its_end
 
 log = logging.getLogger(__name__)
 
@@ -20,7 +21,7 @@ MAX_ATTEMPTS = 25  # begun so often without an end, it is the job that takes the
 STALE_CHECK_S = 0.5
 STOP_DEADLINE_S = 3.0
 
-Cut = Literal["postpone", "cancel", "stop"]
+Cut = Literal["postpone", "cancel", "stop", "leave"]
 
 
 class Running(NamedTuple):
@@ -55,15 +56,21 @@ class Pipeline:
             task = asyncio.create_task(self._announce(entry))
             self._running = Running(entry, task)
             self._changed()
+            ending = asyncio.create_task(self._end(entry, task))
             try:
-                await asyncio.wait({task})
+                await asyncio.shield(ending)
             except asyncio.CancelledError:
-                task.cancel()
-                await asyncio.wait({task}, timeout=STOP_DEADLINE_S)
+                self.interrupt(entry, "leave")
+                await asyncio.wait({ending}, timeout=STOP_DEADLINE_S)
                 raise
-            finally:
-                self._running = None
+
+    async def _end(self, entry: Entry, task: "asyncio.Task[Result]") -> None:
+        """Waits for a job's end and tells of it; a task of its own, since what was heard must be written."""
+        try:
+            await asyncio.wait({task})
+            self._running = None
             await self._conclude(entry, task)
+        finally:
             self._queue.done()
             self._changed()
 
@@ -82,15 +89,23 @@ class Pipeline:
                 self._changed()
 
     def interrupt(self, entry: Entry | None, cut: Cut) -> None:
-        """Cuts off `entry`, once, if it is being spoken; one on its way out is left alone."""
+        """Cuts off `entry` if it is being spoken; one on its way out is left alone.
+
+        What was only to be postponed can still be cancelled while it fades out.
+        """
         running = self._running
-        if running is not None and running.entry is entry and self._cut is None:
-            self._cut = cut
+        if running is None or running.entry is not entry:
+            return
+        if self._cut is None:
             running.task.cancel()
+        if self._cut is None or self._cut == "postpone":
+            self._cut = cut
 
     async def _conclude(self, entry: Entry, task: "asyncio.Task[Result]") -> None:
         """Turns how a job's task ended into its final result, or puts the job back."""
         if task.cancelled():
+            if self._cut == "leave":
+                return
             if self._cut == "postpone":
                 log.info("[%s] postponed", entry.job.id)
                 self._queue.postpone(entry)
@@ -117,7 +132,7 @@ class Pipeline:
         try:
             return await self._announcer.make(entry)
         finally:
-            await counted
+            await to_its_end(counted)
 
     async def _count_attempt(self, entry: Entry) -> None:
         try:

@@ -51,7 +51,7 @@ class Reception:
         self._defaults = defaults
         self._interrupt = interrupt
         self._clock = clock
-        self._inbox: asyncio.Queue[Say] = asyncio.Queue(INBOX)
+        self._inbox: asyncio.Queue[Say | asyncio.Future[None]] = asyncio.Queue(INBOX)
 
     def deliver(self, say: Say) -> None:
         """Takes one delivery; called from the event loop, never blocks."""
@@ -60,13 +60,30 @@ class Reception:
         except asyncio.QueueFull:
             log.warning("messages come faster than they can be journalled; one is left to the broker")
 
+    def mark(self) -> "asyncio.Future[None]":
+        """Done when all that was delivered before this call is queued, and nothing that comes after it."""
+        mark: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        try:
+            self._inbox.put_nowait(mark)
+        except asyncio.QueueFull:  # a command must not wait for a flood to pass
+            mark.set_result(None)
+        return mark
+
     async def run(self) -> None:
         """Works the inbox off, many at a time. Runs until cancelled."""
         while True:
-            batch = [await self._inbox.get()]
-            while len(batch) < BATCH and not self._inbox.empty():
-                batch.append(self._inbox.get_nowait())
-            await self.take(batch)
+            batch: list[Say] = []
+            item = await self._inbox.get()
+            while isinstance(item, Say):
+                batch.append(item)
+                if len(batch) == BATCH or self._inbox.empty():
+                    break
+                item = self._inbox.get_nowait()
+            try:
+                await self.take(batch)
+            finally:
+                if isinstance(item, asyncio.Future) and not item.done():
+                    item.set_result(None)
             await self._results.settle()
 
     async def admit(self, job: Job) -> None:
@@ -121,7 +138,10 @@ class Reception:
                 else:
                     await self._queued(outcome)
         if crowded:
-            await self._ledger.withdraw(crowded)
+            try:
+                await self._ledger.withdraw(crowded)
+            except JournalError as error:
+                log.error("%s; what was refused may be spoken after a restart", error)  # noqa: TRY400 (its sentence tells all)
 
     async def _queued(self, entry: Entry) -> None:
         log.info("[%s] accepted: %s, %d characters", entry.job.id, entry.job.priority, len(entry.job.text))

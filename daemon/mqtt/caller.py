@@ -2,6 +2,7 @@
 
 import queue
 import secrets
+import threading
 import time
 from typing import Any
 
@@ -16,7 +17,9 @@ from daemon.mqtt.messages import Event, Result
 from daemon.mqtt.settings import LinkSettings
 from daemon.mqtt.topics import Topics
 
+STOPPED = "the daemon was stopped before it was done"
 CONNECT_DEADLINE_S = 10.0
+ONLINE_DEADLINE_S = 2.0  # the retained availability comes right after the subscription
 ANSWER_DEADLINE_S = 10.0  # for `accepted` or `rejected`; speaking may take longer
 
 
@@ -30,9 +33,10 @@ class Caller:
     def __init__(self, settings: LinkSettings, topics: Topics) -> None:
         self._settings = settings
         self._topics = topics
-        self._results: queue.SimpleQueue[tuple[float, Result]] = queue.SimpleQueue()
+        self._results: queue.SimpleQueue[tuple[float, Result] | None] = queue.SimpleQueue()
         self._subscribed: queue.SimpleQueue[str | None] = queue.SimpleQueue()
-        self.online = False  # what the daemon's availability says
+        self._stopped = False
+        self._online = threading.Event()  # what the daemon's availability says
         self._client = paho.Client(
             CallbackAPIVersion.VERSION2, client_id=f"cosyvoiced-say-{secrets.token_hex(4)}"
         )
@@ -55,7 +59,8 @@ class Caller:
         try:
             refusal = self._subscribed.get(timeout=CONNECT_DEADLINE_S)
         except queue.Empty:
-            refusal = "it does not answer"
+            client.loop_stop()
+            raise CallError(f"what listens at {settings.address} does not speak MQTT") from None
         if refusal is not None:
             client.loop_stop()
             raise CallError(f"the MQTT broker at {settings.address} refuses: {refusal}")
@@ -64,6 +69,17 @@ class Caller:
     def __exit__(self, *_: object) -> None:
         self._client.disconnect()
         self._client.loop_stop()
+
+    def hang_up(self) -> None:
+        """Ends a wait in another thread: the daemon is gone, and no answer will come."""
+        self._stopped = True
+        self._subscribed.put("it is being stopped")
+        self._online.set()
+        self._results.put(None)
+
+    @property
+    def online(self) -> bool:
+        return self._online.is_set()
 
     def send(self, fields: dict[str, Any]) -> str:
         """Publishes one request; its id."""
@@ -82,18 +98,27 @@ class Caller:
         while not seen or not seen[-1][1].event.is_final:
             left_s = ends_s - time.monotonic()
             try:
-                at_s, result = self._results.get(
+                answer = self._results.get(
                     timeout=max(0.0, left_s if seen else min(left_s, ANSWER_DEADLINE_S))
                 )
             except queue.Empty as error:
-                problem = "did not finish in time" if seen else f"no cosyvoiced answers on {self._topics.own}"
-                raise CallError(problem) from error
-            if result.id == request_id:
-                seen.append((at_s, result))
+                if not seen:
+                    raise CallError(f"no cosyvoiced answers on {self._topics.own}") from error
+                raise CallError(
+                    f"not finished within {deadline_s:g} s; the daemon goes on with it"
+                ) from error
+            if answer is None:
+                raise CallError(STOPPED)
+            if answer[1].id == request_id:
+                seen.append(answer)
         return seen
 
     def say(self, fields: dict[str, Any], deadline_s: float) -> Result:
-        """Sends a request and waits for its final result. Raises `CallError`."""
+        """Sends a request to a daemon that is there, and waits for its final result. Raises `CallError`."""
+        if not self._online.wait(ONLINE_DEADLINE_S):  # later it would be said to nobody's expectation
+            raise CallError(f"no cosyvoiced is online as {self._topics.own}; start one, or use --local")
+        if self._stopped:
+            raise CallError(STOPPED)
         return self.events(self.send(fields), deadline_s)[-1][1]
 
     def _on_connect(
@@ -106,7 +131,7 @@ class Caller:
 
     def _on_message(self, _client: paho.Client, _data: Any, message: paho.MQTTMessage) -> None:
         if message.topic == self._topics.availability:
-            self.online = message.payload == b"online"
+            (self._online.set if message.payload == b"online" else self._online.clear)()
             return
         try:
             self._results.put((time.monotonic(), msgspec.json.decode(message.payload, type=Result)))

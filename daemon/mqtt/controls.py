@@ -1,7 +1,7 @@
 """What `<n>/command/...` and `<n>/set/...` do."""
 
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
 import msgspec
@@ -16,7 +16,7 @@ from daemon.jobs.ledger import Ledger
 from daemon.jobs.pipeline import Pipeline
 from daemon.jobs.queue import JobQueue
 from daemon.jobs.reception import Reception
-from daemon.mqtt.intake import make_id
+from daemon.mqtt.intake import OFF_WORDS, ON_WORDS, make_id
 from daemon.mqtt.link import Link
 from daemon.mqtt.messages import Event
 from daemon.mqtt.results import Results
@@ -27,9 +27,6 @@ log = logging.getLogger(__name__)
 
 VERBS = ("stop", "clear", "cancel", "pause", "resume", "replay", "reload")
 SETTINGS = ("volume", "voice", "style", "do_not_disturb")
-
-_ON = {"on", "true", "1", "yes"}
-_OFF = {"off", "false", "0", "no"}
 
 
 class ControlError(CosyvoicedError):
@@ -71,15 +68,21 @@ class Controls:
         self._reload = reload
         self._changed = changed
 
-    async def command(self, verb: str, payload: bytes) -> None:
-        """Carries out one command. Raises `ControlError`."""
+    async def command(self, verb: str, payload: bytes, caught_up: Awaitable[None]) -> None:
+        """Carries out one command. Raises `ControlError`.
+
+        Args:
+            caught_up: done when every request that came before the command is in the queue.
+        """
         match verb:
             case "stop":
                 self._pipeline.interrupt(self._queue.current, "stop")
             case "clear":
-                await self._cancelled(self._queue.clear())
-                self._pipeline.interrupt(self._queue.current, "stop")
+                await self._clear()
+                await caught_up
+                await self._clear()
             case "cancel":
+                await caught_up
                 await self._cancel(_text(payload))
             case "pause":
                 self._queue.pause()
@@ -151,17 +154,22 @@ class Controls:
                     raise ControlError(f"there is no style '{text[:60]}'{near}")
                 return style
             case _:
-                if text.lower() not in _ON | _OFF:
+                if text.lower() not in ON_WORDS + OFF_WORDS:
                     raise ControlError(f"{name} must be ON or OFF, not '{text[:60]}'")
-                return text.lower() in _ON
+                return text.lower() in ON_WORDS
+
+    async def _clear(self) -> None:
+        """Silence at once; the disk comes after."""
+        self._pipeline.interrupt(self._queue.current, "stop")
+        await self._cancelled(self._queue.clear())
 
     async def _cancel(self, job_id: str) -> None:
-        waiting = self._queue.cancel(job_id)
+        waiting, current = self._queue.cancel(job_id), self._queue.current
+        is_spoken = current is not None and current.job.id == job_id
+        if is_spoken:
+            self._pipeline.interrupt(current, "stop")
         await self._cancelled(waiting)
-        current = self._queue.current
-        if current is not None and current.job.id == job_id:
-            self._pipeline.interrupt(self._queue.current, "stop")
-        elif not waiting:
+        if not waiting and not is_spoken:
             raise ControlError(f"no announcement with the id '{job_id[:60]}' is waiting or being spoken")
 
     async def _cancelled(self, entries: list[Entry]) -> None:

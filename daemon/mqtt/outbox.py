@@ -33,10 +33,14 @@ class Outbox:
         return [pending.done for pending in (*self._waiting.values(), *self._inflight.values())]
 
     def put(self, outgoing: Outgoing) -> asyncio.Future[None]:
-        """Adds a message; the future is done when the broker has it. Raises `LinkError` when full."""
+        """Adds a message; the future is done when the broker has it. Raises `LinkError` when full.
+
+        There is always room for a retained one: only the newest of each topic waits, and a device that
+        cannot say that it is back seems to be away for ever.
+        """
         key: object = outgoing.topic if outgoing.retain else object()
         older = self._waiting.pop(key, None)
-        if older is None and len(self._waiting) >= self._max_waiting:
+        if not outgoing.retain and len(self._waiting) >= self._max_waiting:
             raise LinkError(f"{self._max_waiting} messages wait for the MQTT broker already")
         done = older.done if older is not None else new_future()
         self._waiting[key] = Pending(outgoing, done)

@@ -34,7 +34,7 @@ class Results:
         self._topics = topics
         self._ledger = ledger
         self._clock = clock
-        self._in_flight: set[int] = set()
+        self._in_flight: set[int] = set()  # told, and not yet in the journal as published
         self._confirmed: list[int] = []
         self._newest: asyncio.Future[None] | None = None
         self._crowded_out = False  # a final result found no room in the link's queue
@@ -61,8 +61,10 @@ class Results:
         seqs, self._confirmed = self._confirmed, []
         try:
             await self._ledger.published(seqs)
-        except JournalError as error:
+        except JournalError as error:  # they stay in flight: this run does not tell them again
             log.warning("%s; results may be told again after a restart", error)
+        else:
+            self._in_flight.difference_update(seqs)
 
     async def tell_again(self) -> None:
         """Publishes the final results that the broker has not taken yet."""
@@ -126,9 +128,10 @@ class Results:
         self._in_flight.add(seq)
 
         def confirm(done: "asyncio.Future[None]") -> None:
-            self._in_flight.discard(seq)
             if not done.cancelled() and done.exception() is None:
                 self._confirmed.append(seq)
+            else:
+                self._in_flight.discard(seq)
 
         future.add_done_callback(confirm)
 
@@ -137,9 +140,12 @@ class Results:
     ) -> "asyncio.Future[None] | None":
         """Publishes to the result topic and to the reply topic; None when there is no room for it."""
         payload = msgspec.json.encode(result)
-        try:
-            if reply_to is not None:
+        if reply_to is not None:
+            try:
                 self._link.publish(reply_to, payload, correlation_data=correlation_data)
+            except LinkError as error:  # too large with its correlation data, for example
+                log.warning("[%s] no reply to %s: %s", result.id, reply_to, error)
+        try:
             self._newest = self._link.publish(self._topics.result, payload)
         except LinkError as error:
             log.debug("[%s] the result '%s' cannot be published now: %s", result.id, result.event, error)
@@ -152,4 +158,5 @@ def _log_end(result: Result) -> None:
     details += ["cached"] if result.cached else [f"RTF {result.rtf:.2f}"] if result.rtf is not None else []
     details += [f"without {', '.join(result.degraded)}"] if result.degraded else []
     details += [f"{result.code}: {result.message}"] if result.code else [result.message or ""]
-    log.info("[%s] %s: %s", result.id, result.event, "; ".join(detail for detail in details if detail))
+    level = logging.WARNING if result.event == Event.FAILED else logging.INFO
+    log.log(level, "[%s] %s: %s", result.id, result.event, "; ".join(detail for detail in details if detail))

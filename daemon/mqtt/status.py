@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import logging
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -13,10 +14,13 @@ from daemon.jobs.queue import JobQueue
 from daemon.mqtt.link import Link
 from daemon.mqtt.messages import State
 from daemon.mqtt.results import Results
+from daemon.mqtt.settings import LinkError
 from daemon.mqtt.topics import Topics
 from daemon.synthesis.engine import VoiceInfo
 from daemon.synthesis.supervisor import Supervisor
 from daemon.watch import sensors
+
+log = logging.getLogger(__name__)
 
 MIN_INTERVAL_S = 0.2  # a burst of changes is told once
 
@@ -61,7 +65,10 @@ class Status:
                     await self._changed.wait()
 
     def publish(self) -> None:
-        self._link.publish(self._topics.state, msgspec.json.encode(self.state()), retain=True)
+        try:
+            self._link.publish(self._topics.state, msgspec.json.encode(self.state()), retain=True)
+        except LinkError as error:
+            log.debug("the state cannot be published: %s", error)
 
     def publish_lists(self, voices: list[VoiceInfo]) -> None:
         """Publishes the voices and styles that can be chosen."""

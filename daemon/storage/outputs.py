@@ -4,6 +4,8 @@ import re
 import time
 from pathlib import Path
 
+from daemon.storage.folders import make_folder
+
 _UNSAFE = re.compile(r"[^A-Za-z0-9_-]+")
 _MAX_NAME_ID = 40
 
@@ -15,7 +17,8 @@ class Outputs:
         self.folder = folder
 
     def start(self) -> None:
-        self.folder.mkdir(parents=True, exist_ok=True)
+        """Raises `StorageError`."""
+        make_folder(self.folder, "outputs.path", 0o755)
 
     def path_for(self, job_id: str, seq: int, wall_s: float) -> Path:
         """`20261130-080500-ID-SEQ.wav`: sorted by time, unique by the journal's number."""

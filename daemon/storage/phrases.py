@@ -1,6 +1,5 @@
 """The phrase cache: what was said once is not synthesised again."""
 
-import contextlib
 import hashlib
 import os
 import shutil
@@ -9,6 +8,7 @@ from pathlib import Path
 import msgspec
 
 from daemon.audio.wav import WavError, open_clip
+from daemon.storage.folders import make_folder
 from daemon.synthesis.engine import SynthesisRequest
 
 _TOLERANCE_S = 0.01
@@ -36,7 +36,8 @@ class PhraseCache:
         self.folder = folder
 
     def start(self) -> None:
-        self.folder.mkdir(parents=True, exist_ok=True, mode=0o750)
+        """Raises `StorageError`."""
+        make_folder(self.folder, "phrases.path", 0o750)
 
     def wav(self, phrase_key: str) -> Path:
         return self.folder / f"{phrase_key}.wav"
@@ -65,14 +66,16 @@ class PhraseCache:
         temporary.replace(path)
 
 
-def link(source: Path, target: Path) -> None:
-    """Gives a whole file a second name, or copies it where the file system cannot. Raises `OSError`."""
-    with contextlib.suppress(FileExistsError):
-        try:
-            os.link(source, target)
-        except OSError as error:
-            if isinstance(error, FileExistsError) or not source.exists():
-                raise
-            temporary = target.with_name(f".{target.name}.tmp")
-            shutil.copyfile(source, temporary)
-            temporary.replace(target)
+def copy(source: Path, target: Path) -> None:
+    """Gives a whole file a second life of its own. Raises `OSError`.
+
+    Not a hard link: the two would share their time of last use, by which each folder is pruned, and
+    whoever edits the one would change the other.
+    """
+    temporary = target.with_name(f".{target.name}.tmp")
+    try:
+        shutil.copyfile(source, temporary)
+        temporary.replace(target)
+    except OSError:
+        temporary.unlink(missing_ok=True)
+        raise

@@ -1,9 +1,11 @@
 """Which files go first: a pure choice, and the loop that carries it out."""
 
+import contextlib
 import logging
 import time
 from collections.abc import Iterable
 from pathlib import Path
+from stat import S_ISREG
 from typing import NamedTuple
 
 from daemon.config import Store
@@ -42,13 +44,11 @@ def choose(files: Iterable[Stored], limits: Store, now_wall_s: float) -> list[St
 def scan(folder: Path) -> list[Stored]:
     """The WAV files right in a folder. A missing folder is an empty one."""
     files = []
-    try:
-        for path in folder.iterdir():
-            if path.suffix == ".wav" and path.is_file() and not path.is_symlink():
-                stat = path.stat()
+    for path in folder.glob("*.wav"):
+        with contextlib.suppress(FileNotFoundError):  # somebody else deleted it meanwhile
+            stat = path.lstat()
+            if S_ISREG(stat.st_mode):
                 files.append(Stored(path, stat.st_size, stat.st_mtime))
-    except FileNotFoundError:
-        return files
     return files
 
 
@@ -66,6 +66,7 @@ def prune(folder: Path, limits: Store) -> int:
     if doomed:
         log.info("pruned %d files from %s", len(doomed), folder)
     for leftover in (*folder.glob(".*.tmp"), *folder.glob(".*.part")):
-        if now_wall_s - leftover.stat().st_mtime > _LEFTOVER_AGE_S:
-            leftover.unlink(missing_ok=True)
+        with contextlib.suppress(FileNotFoundError):  # it has just been finished
+            if now_wall_s - leftover.stat().st_mtime > _LEFTOVER_AGE_S:
+                leftover.unlink()
     return sum(file.bytes for file in files) - sum(file.bytes for file in doomed)

@@ -4,11 +4,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from daemon.synthesis.builtin import voices
 from daemon.synthesis.builtin.engine import BuiltinEngine
 from daemon.synthesis.builtin.loudness import TARGET_DB, speech_level_db
 from daemon.synthesis.builtin.voices import VOICES
 from daemon.synthesis.engine import EngineError, SynthesisRequest
-from tests.builtin.speech import RATE_HZ, pieces, say
+from tests.builtin.speech import RATE_HZ, f0_hz, pieces, say
 
 ENGLISH = "The washing machine has finished."
 MANDARIN = "洗衣机已经洗好了，请把衣服晾起来。"
@@ -80,6 +81,35 @@ def test_a_mixed_sentence_is_spoken_by_one_voice(engine: BuiltinEngine) -> None:
     mixed = pieces(engine, "Meeting Room 的会议开始了。", "zh", "zf_xiaoyi")
     assert all(piece.degraded == () for piece in mixed)
     assert sum(len(piece.samples) for piece in mixed) > 1.2 * RATE_HZ
+
+
+def test_a_share_of_an_english_voice_is_in_every_piece_with_english_and_in_no_other_announcement(
+    engine: BuiltinEngine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    texts = {"mixed": "洗衣机已经洗好了，请打开 living room 的窗户。", "Mandarin": MANDARIN}
+    shared = {name: pieces(engine, text, "zh", "zf_xiaoyi") for name, text in texts.items()}
+    monkeypatch.setattr(voices, "ENGLISH_SHARES", {})
+    alone = {name: pieces(engine, text, "zh", "zf_xiaoyi") for name, text in texts.items()}
+    same = {
+        name: [
+            np.array_equal(one.samples, other.samples)
+            for one, other in zip(shared[name], alone[name], strict=True)
+        ]
+        for name in texts
+    }
+    assert not any(same["mixed"])
+    assert all(same["Mandarin"])
+
+
+@pytest.mark.parametrize("voice", voices.ENGLISH_SHARES)
+def test_the_share_leaves_the_speaker_near_its_own_pitch(
+    engine: BuiltinEngine, voice: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = "请打开 living room 的窗户。"
+    shared = np.median(f0_hz(say(engine, text, "zh", voice)))
+    monkeypatch.setattr(voices, "ENGLISH_SHARES", {})
+    alone = np.median(f0_hz(say(engine, text, "zh", voice)))
+    assert shared == pytest.approx(alone, rel=0.2)  # between two speakers it is 33 %
 
 
 def test_german_is_read_in_english(engine: BuiltinEngine) -> None:

@@ -48,7 +48,7 @@ def test_every_kana_is_in_the_vocabulary() -> None:
 
 def test_without_its_extra_the_error_tells_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "pyopenjtalk", None)
-    with pytest.raises(EngineError, match=r"pip install 'cosyvoiced\[ja\]'"):
+    with pytest.raises(EngineError, match=r"pip install -e '\.\[ja\]'"):
         Japanese().phonemes("こんにちは")
 
 

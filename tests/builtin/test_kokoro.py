@@ -13,6 +13,7 @@ from daemon.synthesis.builtin.graph_recipe import signed_weights_pay
 from daemon.synthesis.builtin.kokoro import SAMPLE_RATE_HZ, Kokoro
 from daemon.synthesis.builtin.model import ModelStore
 from daemon.synthesis.builtin.silence import trim
+from daemon.synthesis.builtin.voices import Share
 
 PHONEMES = "ɕi↓i→ʨi→ i↓ʨiŋ→ ɕi↓xau↓lɤ, ʨʰiŋ↓ kʰwai↘tʰjɛn→ lai↗."
 VOICE = "zf_xiaoyi"
@@ -102,3 +103,14 @@ def test_the_number_of_threads_does_not_change_the_samples(kokoro: Kokoro, state
     single = Kokoro(ModelStore(state_dir).ready, threads=1)
     single.load()
     assert np.array_equal(single.synthesize(PHONEMES, VOICE, 1.0), kokoro.synthesize(PHONEMES, VOICE, 1.0))
+
+
+def test_a_share_reaches_from_one_voice_to_the_other(kokoro: Kokoro) -> None:
+    own = kokoro.synthesize(PHONEMES, VOICE, 1.0)
+    none = kokoro.synthesize(PHONEMES, VOICE, 1.0, share=Share("af_heart", timbre=0.0, prosody=0.0))
+    half = kokoro.synthesize(PHONEMES, VOICE, 1.0, share=Share("af_heart", timbre=0.5, prosody=0.0))
+    whole = kokoro.synthesize(PHONEMES, VOICE, 1.0, share=Share("af_heart", timbre=1.0, prosody=1.0))
+    assert np.array_equal(none, own)
+    assert len(half) == len(own)  # timbre leaves the durations alone
+    assert not np.array_equal(half, own)
+    assert len(whole) == len(kokoro.synthesize(PHONEMES, "af_heart", 1.0))

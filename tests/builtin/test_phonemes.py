@@ -63,6 +63,15 @@ def test_english_inside_chinese_is_said_in_english(phonemizer: Phonemizer) -> No
     assert "ˈA ʦwo↘" in said
 
 
+@pytest.mark.parametrize(
+    ("text", "english"),
+    [("请打开 TV", True), ("到A座", True), ("这是[M][AY0][N][UW1][T]字", True), ("她好[h][ào]奇", False)],
+)
+def test_english_is_known_by_what_is_said(phonemizer: Phonemizer, text: str, english: bool) -> None:
+    (piece,) = phonemizer.pieces(text, "zh", 120)
+    assert piece.holds_english is english
+
+
 def test_arpabet_is_said_inside_chinese(phonemizer: Phonemizer) -> None:
     assert _said(phonemizer, "这是[M][AY0][N][UW1][T]字") == "ꭧɤ↘ʂɨ↘ mInˈut ʦɨ↘"
 

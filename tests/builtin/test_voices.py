@@ -32,3 +32,11 @@ def test_a_language_that_no_voice_speaks_is_read_in_english() -> None:
 def test_no_japanese_voice_offers_mandarin() -> None:
     offers = {name for name, voice in voices.VOICES.items() if "zh" in voice.languages}
     assert offers == {"zf_xiaoyi", "zf_xiaoxiao", "zm_yunxia", "zm_yunxi"}
+
+
+def test_every_mandarin_voice_has_a_share_of_an_english_voice() -> None:
+    mandarin = {name for name, voice in voices.VOICES.items() if "zh" in voice.languages}
+    assert set(voices.ENGLISH_SHARES) == mandarin
+    for share in voices.ENGLISH_SHARES.values():
+        assert voices.VOICES[share.voice].languages == ("en",)
+        assert 0 <= share.prosody <= share.timbre <= 0.5  # the speaker stays the one that was asked for

@@ -1,6 +1,5 @@
 """What is on disk survives, once and whole."""
 
-import os
 import sqlite3
 import subprocess
 import sys
@@ -178,6 +177,35 @@ def test_what_was_committed_before_a_kill_is_there(path: Path) -> None:
     journal.close()
 
 
-def test_the_file_is_not_for_everybody(path: Path) -> None:
-    opened(path).close()
-    assert os.stat(path).st_mode & 0o007 == 0
+def test_a_fault_inside_a_transaction_does_not_lock_the_journal(path: Path, clock: FakeClock) -> None:
+    journal = opened(path)
+    with pytest.raises(UnicodeEncodeError):
+        journal.accept([(a_job(clock, id="\ud800"), False)])
+    assert isinstance(journal.accept([(a_job(clock), False)])[0], Entry)
+    journal.close()
+
+
+def test_a_job_of_another_version_costs_itself_and_not_the_start(path: Path, clock: FakeClock) -> None:
+    journal = opened(path)
+    journal.accept(
+        [(a_job(clock, id="foreign"), False), (a_job(clock, id="told"), False), (a_job(clock), False)]
+    )
+    journal.finish([(2, finished("told"))], clock())
+    journal.close()
+    with sqlite3.connect(path) as db:
+        db.execute("UPDATE jobs SET job = ? WHERE seq < 3", (b"\x80",))
+    db.close()
+    again = opened(path)
+    assert [entry.seq for entry in again.open_jobs()] == [3]
+    assert again.untold() == []
+    assert again.last_finished() is None
+    again.close()
+
+
+def test_the_files_are_not_for_everybody(path: Path, clock: FakeClock) -> None:
+    journal = opened(path)
+    journal.accept([(a_job(clock), False)])
+    modes = {file.name: file.stat().st_mode & 0o007 for file in path.parent.glob("journal*")}
+    assert len(modes) == 3
+    assert set(modes.values()) == {0}
+    journal.close()

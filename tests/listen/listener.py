@@ -69,6 +69,11 @@ class Scorer:
         spoken = self._chinese.normalize(_clock(text)).lower()
         return re.findall(r"[\u4e00-\u9fff]|[a-z]+", spoken)
 
+    def mixed(self, text: str) -> tuple[list[str], list[str]]:
+        """The Han characters, and the English words with "Wi-Fi" and "T.V." as one word each."""
+        words = re.findall(r"[a-z']+", re.sub(r"(?<=[a-z])[-.](?=[a-z])", "", text.lower()))
+        return [unit for unit in self.characters(text) if not unit.isascii()], words
+
 
 def _clock(text: str) -> str:
     """Whisper writes half past seven as 7:30 or 7.30: a point before two digits below 60 is a clock."""

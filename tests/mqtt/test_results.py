@@ -1,7 +1,6 @@
 """A final result is told until the broker has it: after a full queue, an outage, a restart."""
 
 import asyncio
-import json
 from pathlib import Path
 from typing import Any, cast
 
@@ -10,42 +9,11 @@ from daemon.jobs.ledger import Ledger
 from daemon.mqtt.link import Link
 from daemon.mqtt.messages import Event
 from daemon.mqtt.results import Results
-from daemon.mqtt.settings import LinkError
 from daemon.mqtt.topics import Topics
-from daemon.mqtt.traffic import LinkStatus
+from tests.fakes.link import FakeLink
 from tests.jobs.samples import FakeClock, a_job
 
 TOPICS = Topics("cosyvoice", "test")
-
-
-class FakeLink:
-    """Takes what it is given while `room` lasts; `deliver` is the broker's acknowledgement."""
-
-    def __init__(self, room: int = 1000) -> None:
-        self.room = room
-        self.sent: list[tuple[str, dict[str, Any], bytes | None]] = []
-        self._waiting: list[asyncio.Future[None]] = []
-
-    @property
-    def status(self) -> LinkStatus:
-        return LinkStatus(
-            address="", connected=True, protocol="5", last_error=None, waiting=len(self._waiting)
-        )
-
-    def publish(
-        self, topic: str, payload: bytes, *, correlation_data: bytes | None = None
-    ) -> "asyncio.Future[None]":
-        if len(self._waiting) >= self.room:
-            raise LinkError("full")
-        future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self._waiting.append(future)
-        self.sent.append((topic, json.loads(payload), correlation_data))
-        return future
-
-    def deliver(self) -> None:
-        for future in self._waiting:
-            future.set_result(None)
-        self._waiting.clear()
 
 
 class Bench:
@@ -115,4 +83,28 @@ async def test_the_reply_topic_gets_the_same_with_correlation_data(tmp_path: Pat
     assert (reply[0], reply[2]) == ("home/replies", b"\x01")
     assert (own[0], own[2]) == (TOPICS.result, None)
     assert reply[1] == own[1]
+    await bench.ledger.stop()
+
+
+async def test_what_the_broker_has_but_the_journal_does_not_know_yet_is_not_told_twice(
+    tmp_path: Path,
+) -> None:
+    bench = Bench(tmp_path, FakeLink())
+    await bench.ledger.start()
+    await bench.finish("a")
+    bench.link.deliver()
+    await asyncio.sleep(0)
+    await bench.results.tell_again()
+    assert len(bench.link.sent) == 1
+    assert await bench.untold() == []
+    await bench.ledger.stop()
+
+
+async def test_a_reply_that_cannot_be_sent_does_not_cost_the_result(tmp_path: Path) -> None:
+    bench = Bench(tmp_path, FakeLink(refuses="home/replies"))
+    await bench.ledger.start()
+    await bench.finish("a", reply_to="home/replies")
+    bench.link.deliver()
+    assert [topic for topic, _, _ in bench.link.sent] == [TOPICS.result]
+    assert await bench.untold() == []
     await bench.ledger.stop()

@@ -1,5 +1,6 @@
 """The phrase cache gives back what was stored, for the same request only."""
 
+import os
 from pathlib import Path
 from typing import Any
 
@@ -66,15 +67,34 @@ def test_half_of_a_phrase_is_none(cache: PhraseCache, damage: str) -> None:
     assert cache.find("k") is None
 
 
-def test_a_linked_file_outlives_the_cache(cache: PhraseCache, tmp_path: Path) -> None:
+def test_a_copy_outlives_the_cache(cache: PhraseCache, tmp_path: Path) -> None:
     store(cache, "k")
     target = tmp_path / "out.wav"
-    phrases.link(cache.wav("k"), target)
+    phrases.copy(cache.wav("k"), target)
     cache.drop("k")
     assert cache.find("k") is None
     assert len(target.read_bytes()) == 44 + 48000
 
 
+def test_saying_a_phrase_again_does_not_make_its_older_copies_younger(
+    cache: PhraseCache, tmp_path: Path
+) -> None:
+    store(cache, "k")
+    target = tmp_path / "out.wav"
+    phrases.copy(cache.wav("k"), target)
+    os.utime(target, (1000, 1000))
+    cache.find("k")
+    assert target.stat().st_mtime == 1000
+
+
+def test_a_copy_that_fails_leaves_nothing_behind(cache: PhraseCache, tmp_path: Path) -> None:
+    store(cache, "k")
+    (tmp_path / "out.wav").mkdir()
+    with pytest.raises(OSError, match="directory"):
+        phrases.copy(cache.wav("k"), tmp_path / "out.wav")
+    assert list(tmp_path.glob(".*")) == []
+
+
 def test_a_missing_source_is_an_error(cache: PhraseCache, tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError):
-        phrases.link(cache.wav("k"), tmp_path / "out.wav")
+        phrases.copy(cache.wav("k"), tmp_path / "out.wav")

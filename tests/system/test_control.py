@@ -46,6 +46,13 @@ def test_cancel_takes_one_by_its_id(device: Device) -> None:
     assert device.final(other)["event"] == "finished"
 
 
+def test_a_command_right_behind_a_request_finds_it(device: Device) -> None:
+    for verb in ("cancel", "clear") * 3:
+        job = device.say(LONG)
+        device.command(verb, job)
+        assert device.final(job)["event"] == "cancelled"
+
+
 def test_pause_holds_the_place_and_resume_goes_on(device: Device) -> None:
     job = device.say(LONG)
     started_s = time.monotonic()

@@ -16,6 +16,7 @@ from daemon.synthesis.builtin import heart, kokoro, loudness, silence, styles, v
 from daemon.synthesis.builtin.model import ModelStore
 from daemon.synthesis.builtin.phonemes import Phonemizer
 from daemon.synthesis.builtin.version import version
+from daemon.synthesis.builtin.voices import Share
 from daemon.synthesis.engine import EngineError, Piece, SynthesisRequest, VoiceInfo
 
 if TYPE_CHECKING:
@@ -76,12 +77,13 @@ class BuiltinEngine:
             )
         except AnnotationError as error:
             raise EngineError(str(error)) from error
+        share = voices.ENGLISH_SHARES.get(voice) if any(piece.holds_english for piece in pieces) else None
         gain = np.float32(loudness.gain(voice, style.level_db))
         said = False
         for number, piece in enumerate(pieces):
             if cancelled():
                 return
-            samples = self._speak(piece.phonemes, voice, speed, request.seed + number, style)
+            samples = self._speak(piece.phonemes, voice, share, speed, request.seed + number, style)
             samples = silence.trim(samples, self.sample_rate_hz)
             if len(samples) == 0:
                 continue
@@ -93,9 +95,17 @@ class BuiltinEngine:
         if not said:
             raise EngineError("the text holds nothing that can be said")
 
-    def _speak(self, phonemes: str, voice: str, speed: float, seed: int, style: styles.Style) -> Samples:
+    def _speak(
+        self,
+        phonemes: str,
+        voice: str,
+        share: Share | None,
+        speed: float,
+        seed: int,
+        style: styles.Style,
+    ) -> Samples:
         if voice == heart.NAME:
             return self._heart.synthesize(phonemes, speed, seed, style)
         if self._kokoro is None:
             raise EngineError("the engine is not loaded")
-        return self._kokoro.synthesize(phonemes, voice, speed, style)
+        return self._kokoro.synthesize(phonemes, voice, speed, style, share)

@@ -51,7 +51,7 @@ class Japanese:
         try:
             import pyopenjtalk  # not at import: optional, and 150 MiB
         except ImportError as error:
-            raise EngineError("Japanese needs an extra package: pip install 'cosyvoiced[ja]'") from error
+            raise EngineError("Japanese needs an extra package: .venv/bin/pip install -e '.[ja]'") from error
         pyopenjtalk.run_frontend("あ")  # opens the dictionary
         self._openjtalk = pyopenjtalk
 

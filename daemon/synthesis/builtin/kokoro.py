@@ -11,12 +11,14 @@ import numpy as np
 import onnxruntime
 
 from daemon.synthesis.builtin.styles import NEUTRAL, Style
+from daemon.synthesis.builtin.voices import Share
 
 if TYPE_CHECKING:
     from daemon.synthesis.engine import Samples
 
 SAMPLE_RATE_HZ = 24000
 MAX_TOKENS = 508  # the packs have 510 rows; two tokens pad the ends
+TIMBRE_WIDTH = 128  # the decoder reads this much of a row, durations and melody come from the rest
 
 
 class Kokoro:
@@ -41,8 +43,13 @@ class Kokoro:
         )
         self.tokens = json.loads(_data("kokoro_vocab.json").read_text(encoding="utf-8"))
 
-    def synthesize(self, phonemes: str, voice: str, speed: float, style: Style = NEUTRAL) -> Samples:
-        """(N,) float32 at 24 kHz. Symbols outside the alphabet are passed over; none known: no samples."""
+    def synthesize(
+        self, phonemes: str, voice: str, speed: float, style: Style = NEUTRAL, share: Share | None = None
+    ) -> Samples:
+        """(N,) float32 at 24 kHz; `share` mixes another voice in.
+
+        Symbols outside the alphabet are passed over; none known: no samples.
+        """
         known = [symbol for symbol in phonemes if symbol in self.tokens][:MAX_TOKENS]
         if not known:
             return np.zeros(0, np.float32)
@@ -52,12 +59,21 @@ class Kokoro:
         release.add_run_config_entry("memory.enable_memory_arena_shrinkage", "cpu:0")
         inputs = {
             "tokens": np.array([tokens], np.int64),
-            "style": self.pack(voice)[len(known) - 1][None].astype(np.float32),
+            "style": self._row(len(known) - 1, voice, share)[None],
             "speed": np.array([speed], np.float32),
             "pitch": np.array([style.pitch, style.pitch_range], np.float32),
         }
         samples: Samples = self._session.run(None, inputs, release)[0]
         return samples
+
+    def _row(self, number: int, voice: str, share: Share | None) -> Any:
+        """(256,) float32: the voice's row for one length of text, with its share of the other voice."""
+        row = self.pack(voice)[number].astype(np.float32)
+        if share is None:
+            return row
+        weight = np.full_like(row, share.prosody)
+        weight[:TIMBRE_WIDTH] = share.timbre
+        return row + weight * (self.pack(share.voice)[number] - row)
 
     def pack(self, voice: str) -> Any:
         if voice not in self._packs:

@@ -38,6 +38,7 @@ _MARKS = {
 }
 _MARK_TABLE = str.maketrans(_MARKS)
 _TEXT_ARROWS = str.maketrans(dict.fromkeys("→↗↓↘", ", "))  # a reader's arrow would pass for a tone
+_STRESS_MARKS = "ˈˌ"  # of the three converters, the English one alone writes them
 _NOT_SPOKEN = frozenset(' ;:,.!?—…"()“”')
 _HAN_DIGITS = str.maketrans("0123456789", "零一二三四五六七八九")
 _SPACES = re.compile(r"\s+")
@@ -56,6 +57,11 @@ class PhonemePiece(NamedTuple):
     degraded: tuple[
         str, ...
     ] = ()  # "tag": a sound was left out; "language": a script or language was not spoken
+
+    @property
+    def holds_english(self) -> bool:
+        """Whether an English word is said; unstressed ones alone ("the") do not count."""
+        return any(mark in self.phonemes for mark in _STRESS_MARKS)
 
 
 class Phonemizer:

@@ -1,5 +1,7 @@
 """The built-in voices and who speaks what. Pure data: the daemon process reads it too."""
 
+from typing import NamedTuple
+
 from daemon.synthesis.engine import VoiceInfo
 
 ENGINE = "builtin"
@@ -29,6 +31,25 @@ VOICES: dict[str, VoiceInfo] = {
         _voice("jf_alpha", "f", ("ja", "en"), "Japanese"),
         _voice("jm_kumo", "m", ("ja", "en"), "Japanese"),
     )
+}
+
+
+class Share(NamedTuple):
+    """Another voice and its weight, 0 to 1, in the two halves of a Kokoro voice."""
+
+    voice: str
+    timbre: float  # also how clearly sounds are made
+    prosody: float  # durations and melody
+
+
+# Mandarin voices alone make English sounds that are hardly understood, so an announcement with English
+# in it is spoken, from its first word to its last, with a share of an English voice near in pitch.
+# The weights are those that the listener of tests/listen understood best; the pitch moves by a tenth.
+ENGLISH_SHARES: dict[str, Share] = {
+    "zf_xiaoyi": Share("af_heart", timbre=0.5, prosody=0.3),
+    "zf_xiaoxiao": Share("af_heart", timbre=0.5, prosody=0.3),
+    "zm_yunxia": Share("af_heart", timbre=0.5, prosody=0.3),  # a boy's pitch: no man's voice is near
+    "zm_yunxi": Share("am_michael", timbre=0.5, prosody=0.3),
 }
 
 
