@@ -27,7 +27,8 @@ def private_broker() -> Iterator[tuple[int, str]]:
             command = [sys.executable, "-m", "daemon.mqtt.broker", "--port", str(port)]
         else:
             config = Path(folder) / "mosquitto.conf"
-            config.write_text(f"listener {port} 127.0.0.1\nallow_anonymous true\nmax_queued_messages 0\n")
+            lines = (f"listener {port} 127.0.0.1", "allow_anonymous true", "max_queued_messages 0")
+            config.write_text("\n".join((*lines, "set_tcp_nodelay true", "")))
             command = [program, "-c", str(config)]
         with subprocess.Popen(
             command, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL

@@ -13,6 +13,7 @@ from paho.mqtt.properties import Properties
 from paho.mqtt.reasoncodes import ReasonCode
 
 from daemon.errors import CosyvoicedError
+from daemon.mqtt.client import hurry
 from daemon.mqtt.messages import Event, Result
 from daemon.mqtt.settings import LinkSettings
 from daemon.mqtt.topics import Topics
@@ -53,6 +54,7 @@ class Caller:
         client.on_message = self._on_message
         try:
             client.connect(settings.host, settings.port, keepalive=60)
+            hurry(client)
         except OSError as error:
             raise CallError(f"no MQTT broker answers at {settings.address}: {error}") from error
         client.loop_start()

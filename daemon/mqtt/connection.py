@@ -18,7 +18,7 @@ from paho.mqtt.properties import Properties
 from paho.mqtt.reasoncodes import ReasonCode
 
 from daemon.mqtt import reasons
-from daemon.mqtt.client import V5, V311, delivery, new_client, publish, subscribe
+from daemon.mqtt.client import V5, V311, delivery, hurry, new_client, publish, subscribe
 from daemon.mqtt.settings import LinkError, LinkSettings
 from daemon.mqtt.traffic import Accepted, Delivery, Listener, Outgoing, Subscription
 
@@ -126,6 +126,7 @@ class Connection:
             client = self._client = self._client or self._new_client()
             client.username_pw_set(self._settings.username, self._settings.current_password())
             client.reconnect()
+            hurry(client)
             try:
                 self._poll(client)
             finally:
