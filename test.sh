@@ -28,7 +28,7 @@ fi
 
 if [ ! -f "$STAMP" ] || [ pyproject.toml -nt "$STAMP" ]; then
   "$PYTHON" -m venv "$VENV"
-  "$VENV/bin/pip" install --quiet --disable-pip-version-check --editable '.[dev]'
+  "$VENV/bin/pip" install --quiet --disable-pip-version-check --editable '.[dev,ja]'
   touch "$STAMP" "$VENV/installed"
 fi
 
