@@ -3,12 +3,12 @@
 import os
 from collections.abc import Hashable, Iterator
 from pathlib import Path
-from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
+from typing import Any, Union, get_args, get_origin, get_type_hints
 
 import msgspec
 import yaml
 
-from daemon import styles
+from daemon import styles, wording
 from daemon.audio import chime
 from daemon.config import Config, Section
 from daemon.errors import CosyvoicedError
@@ -99,7 +99,7 @@ def _check(data: Any, section: type[Section], path: str) -> Iterator[str]:
     fields = {field.encode_name: field for field in msgspec.structs.fields(section)}
     for key in data:
         if key not in fields:
-            yield f"{_join(path, key)}: there is no such option{styles.did_you_mean(str(key), fields)}"
+            yield f"{_join(path, key)}: there is no such option{wording.did_you_mean(str(key), fields)}"
     for name, field in fields.items():
         here = _join(path, name)
         if name not in data:
@@ -115,18 +115,18 @@ def _check(data: Any, section: type[Section], path: str) -> Iterator[str]:
             msgspec.convert(_clock_time(value) if name in ("from", "to") else value, hints[field.name])
         except msgspec.ValidationError:
             hint = hints[field.name]
-            yield f"{here}: must be {_expected(hint)}, not {_shown(value)}{_near(hint, value)}"
+            yield f"{here}: must be {wording.expected(hint)}, not {_shown(value)}{_near(hint, value)}"
 
 
 def _check_meaning(config: Config) -> Iterator[str]:
     """Faults that only show once the options are read."""
     if config.voice != "auto" and config.voice not in voices.VOICES:
-        yield f"voice: there is no voice '{config.voice}'{styles.did_you_mean(config.voice, voices.VOICES)}"
+        yield f"voice: there is no voice '{config.voice}'{wording.did_you_mean(config.voice, voices.VOICES)}"
     if styles.resolve(config.style) is None:
-        near = styles.did_you_mean(config.style, styles.PRESETS)
+        near = wording.did_you_mean(config.style, styles.PRESETS)
         yield f"style: there is no style '{config.style}'{near}"
     if isinstance(config.speaker.chime, str) and config.speaker.chime not in chime.names():
-        near = styles.did_you_mean(config.speaker.chime, chime.names())
+        near = wording.did_you_mean(config.speaker.chime, chime.names())
         yield f"speaker.chime: there is no chime '{config.speaker.chime}'{near}"
     if config.engine == "cosyvoice3":
         yield "engine: cosyvoice3 is not part of this version; use auto or builtin."
@@ -156,36 +156,8 @@ def _shown(value: object) -> str:
     return text if len(text) <= 40 else text[:37] + "..."
 
 
-def _expected(hint: Any) -> str:
-    """What a value of this type is, in words: `a whole number from 0 to 100`."""
-    if get_origin(hint) is Annotated:
-        base, *notes = get_args(hint)
-        meta = next(note for note in notes if isinstance(note, msgspec.Meta))
-        return meta.description or _expected(base) + _bounds(meta)
-    if get_origin(hint) is Literal:
-        return "one of " + ", ".join(get_args(hint))
-    if options := get_args(hint):
-        if get_origin(hint) is tuple:
-            return "a list, each " + _expected(options[0])
-        return " or ".join(_expected(option) for option in options)
-    if isinstance(hint, type) and issubclass(hint, Section):
-        return "a mapping of options"
-    words = {int: "a whole number", float: "a number", bool: "true or false", type(None): "null"}
-    return words.get(hint, "text")
-
-
-def _bounds(meta: msgspec.Meta) -> str:
-    if meta.max_length is not None:
-        return f" of {meta.min_length or 0} to {meta.max_length} characters"
-    if meta.gt is not None:
-        return f" above {meta.gt:g}"
-    if meta.le is not None:
-        return f" from {meta.ge:g} to {meta.le:.12g}"
-    return f" of at least {meta.ge:g}"
-
-
 def _near(hint: Any, value: object) -> str:
-    return styles.did_you_mean(str(value), [c for c in get_args(hint) if isinstance(c, str)])
+    return wording.did_you_mean(str(value), [c for c in get_args(hint) if isinstance(c, str)])
 
 
 def _clock_time(value: object) -> object:

@@ -1,7 +1,5 @@
 """The style presets of the MQTT contract, with the labels that pickers show."""
 
-import difflib
-from collections.abc import Iterable
 from typing import NamedTuple
 
 
@@ -63,15 +61,3 @@ def resolve(style: str) -> str | None:
         return preset
     han = sum("\u4e00" <= character <= "\u9fff" for character in style)
     return style if han >= 4 or (" " in style and len(style) >= 8) else None
-
-
-def nearest(word: str, known: Iterable[str]) -> str | None:
-    """The known word that `word` was probably meant to be."""
-    matches = difflib.get_close_matches(word.casefold()[:64], list(known), n=1, cutoff=0.6)
-    return matches[0] if matches else None
-
-
-def did_you_mean(word: str, known: Iterable[str]) -> str:
-    """`; did you mean 'x'?` or nothing, to be put behind an error's sentence."""
-    match = nearest(word, known)
-    return f"; did you mean '{match}'?" if match else ""

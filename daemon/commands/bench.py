@@ -145,8 +145,12 @@ def _speech(caller: Caller, daemon: psutil.Process, runs: int) -> Iterator[Measu
             what=f"RTF, back to back: {name}", value=round(statistics.median(rtfs), 3), unit="", at_most=rtf
         )
     time.sleep(SETTLE_S)
-    rss = sum(_rss(child) for child in _children(daemon, "daemon.synthesis.worker"))
-    yield Measure(what="worker with both models (RSS)", value=_mib(rss), unit="MiB", at_most=420)
+    yield Measure(
+        what="worker with both models (RSS)",
+        value=_mib(_children_rss(daemon, "daemon.synthesis.worker")),
+        unit="MiB",
+        at_most=420,
+    )
     cached = [_say(caller, english(0)) for _ in range(runs)]
     if not all(result.cached for _, result in cached):
         raise CosyvoicedError("a phrase that was said before did not come from the cache")
@@ -160,11 +164,16 @@ def _idle(daemon: psutil.Process) -> Iterator[Measure]:
         IDLE_UNLOAD_S + 20,
         "the worker did not unload",
     )
-    rss = sum(_rss(child) for child in _children(daemon, "daemon.synthesis.worker"))
-    yield Measure(what="worker after idle unload", value=_mib(rss), unit="MiB", at_most=0)
+    yield Measure(
+        what="worker after idle unload",
+        value=_mib(_children_rss(daemon, "daemon.synthesis.worker")),
+        unit="MiB",
+        at_most=0,
+    )
     yield Measure(what="daemon process, idle (RSS)", value=_mib(_rss(daemon)), unit="MiB", at_most=40)
-    rss = sum(_rss(child) for child in _children(daemon, "daemon.audio.player"))
-    yield Measure(what="speaker process (RSS)", value=_mib(rss), unit="MiB")
+    yield Measure(
+        what="speaker process (RSS)", value=_mib(_children_rss(daemon, "daemon.audio.player")), unit="MiB"
+    )
 
 
 def _say(caller: Caller, text: str, **fields: Any) -> tuple[float, Result]:
@@ -238,6 +247,10 @@ def _children(daemon: psutil.Process, module: str) -> list[psutil.Process]:
 
 def _rss(process: psutil.Process) -> int:
     return int(process.memory_info().rss)
+
+
+def _children_rss(daemon: psutil.Process, module: str) -> int:
+    return sum(_rss(child) for child in _children(daemon, module))
 
 
 def _mib(size: int) -> float:

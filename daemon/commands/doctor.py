@@ -5,7 +5,6 @@ import importlib.util
 import json
 import os
 import platform
-import socket
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Literal
@@ -20,6 +19,7 @@ from daemon.config import Config
 from daemon.configfile import ConfigError
 from daemon.mqtt.caller import Caller, CallError
 from daemon.mqtt.configured import link_settings, topics
+from daemon.mqtt.embedded import is_taken
 from daemon.watch import sensors
 
 LOW_DISK_BYTES = 500 * 2**20
@@ -97,9 +97,7 @@ def _broker(config: Config) -> Finding:
                 what=str(error),
                 do="check mqtt.host, port, username and password_file",
             )
-    with socket.socket() as probe:
-        taken = probe.connect_ex((config.mqtt.host, config.mqtt.port)) == 0
-    if taken:
+    if asyncio.run(is_taken(config.mqtt.host, config.mqtt.port)):
         return Finding(
             part="broker",
             level="problem",

@@ -80,12 +80,7 @@ class Pipeline:
             await asyncio.sleep(STALE_CHECK_S)
             stale = self._queue.take_stale()
             if stale:
-                await self._results.final(
-                    [
-                        (entry, self._results.describe(entry.job, Event.EXPIRED, message=_late(entry.job)))
-                        for entry in stale
-                    ]
-                )
+                await self._results.end(stale, Event.EXPIRED, lambda entry: _late(entry.job))
                 self._changed()
 
     def interrupt(self, entry: Entry | None, cut: Cut) -> None:

@@ -150,12 +150,7 @@ class Reception:
         admission = self._queue.admit(entry)
         if admission.interrupt:
             self._interrupt(speaking, admission.interrupt)
-        await self._results.final(
-            [
-                (dropped, self._results.describe(dropped.job, Event.CANCELLED, message=_why(dropped, entry)))
-                for dropped in admission.dropped
-            ]
-        )
+        await self._results.end(admission.dropped, Event.CANCELLED, lambda dropped: _why(dropped, entry))
 
     def _repeated(self, repeated: Repeated) -> None:
         if repeated.by_broker:

@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from daemon import styles
+from daemon import styles, wording
 from daemon.clock import Clock
 from daemon.config import Config
 from daemon.errors import AnnouncementError, CosyvoicedError
@@ -95,7 +95,7 @@ class Controls:
             case "reload":
                 self._reload()
             case _:
-                near = styles.did_you_mean(verb, VERBS) or f"; the commands are {', '.join(VERBS)}"
+                near = wording.did_you_mean(verb, VERBS) or f"; the commands are {', '.join(VERBS)}"
                 raise ControlError(f"there is no command '{verb[:60]}'{near}")
         log.info("command: %s", verb)
         self._changed()
@@ -104,7 +104,7 @@ class Controls:
         """Changes one setting, keeps it and echoes it. Raises `ControlError`, the old value echoed."""
         try:
             if name not in SETTINGS:
-                near = styles.did_you_mean(name, SETTINGS) or f"; the settings are {', '.join(SETTINGS)}"
+                near = wording.did_you_mean(name, SETTINGS) or f"; the settings are {', '.join(SETTINGS)}"
                 raise ControlError(f"there is no setting '{name[:60]}'{near}")
             value = self._parse(name, _text(payload))
             by_clock = self._settings.current.quiet_by_clock and name != "do_not_disturb"
@@ -144,13 +144,13 @@ class Controls:
                 return volume
             case "voice":
                 if text != "auto" and text not in self._voices:
-                    near = styles.did_you_mean(text, self._voices)
+                    near = wording.did_you_mean(text, self._voices)
                     raise ControlError(f"there is no voice '{text[:60]}'{near}")
                 return text
             case "style":
                 style = styles.resolve(text)
                 if style is None:
-                    near = styles.did_you_mean(text, styles.PRESETS)
+                    near = wording.did_you_mean(text, styles.PRESETS)
                     raise ControlError(f"there is no style '{text[:60]}'{near}")
                 return style
             case _:
@@ -173,12 +173,7 @@ class Controls:
             raise ControlError(f"no announcement with the id '{job_id[:60]}' is waiting or being spoken")
 
     async def _cancelled(self, entries: list[Entry]) -> None:
-        await self._results.final(
-            [
-                (entry, self._results.describe(entry.job, Event.CANCELLED, message="cancelled"))
-                for entry in entries
-            ]
-        )
+        await self._results.end(entries, Event.CANCELLED, lambda entry: "cancelled")
 
     async def _replay(self) -> None:
         """Says the last finished announcement again, as a new one to the one who asked first."""

@@ -80,7 +80,7 @@ class EmbeddedBroker:
 
     async def _launch(self) -> BrokerAddress:
         where = f"{self._host}:{self._port}"
-        if self._port != 0 and await _is_taken(self._host, self._port):
+        if self._port != 0 and await is_taken(self._host, self._port):
             if not await is_broker(self._host, self._port):
                 raise BrokerError(
                     f"{where} is taken by something that is not an MQTT broker: set mqtt.port to a free port"
@@ -141,7 +141,8 @@ async def is_broker(host: str, port: int) -> bool:
     return answer.startswith(_CONNACK_HEAD)
 
 
-async def _is_taken(host: str, port: int) -> bool:
+async def is_taken(host: str, port: int) -> bool:
+    """Whether something listens there already."""
     try:
         async with asyncio.timeout(PROBE_DEADLINE_S):
             _, writer = await asyncio.open_connection(host, port)

@@ -10,8 +10,9 @@ import msgspec
 from msgspec import Meta
 
 from cosyvoice.text import annotations, cleanup, language
-from daemon import styles
+from daemon import styles, wording
 from daemon.clock import Moment
+from daemon.config import LanguageCode
 from daemon.errors import AnnouncementError, Code
 from daemon.jobs.job import Job, Output, Priority
 from daemon.mqtt import payload as payloads
@@ -66,35 +67,18 @@ _TYPES: dict[str, Any] = {
     "text": str,
     "style": str,
     "voice": str,
-    "language": Annotated[str, Meta(pattern=r"^[a-z]{2,3}$")],
+    "language": LanguageCode,
     "seed": Annotated[int, Meta(ge=0, le=2**32 - 1)],
-    "speed": Annotated[float, Meta(ge=0.5, le=2.0)],
+    "speed": Annotated[float, Meta(ge=0.5, le=2.0, description="a number from 0.5 to 2.0")],
     "volume": Annotated[int, Meta(ge=0, le=100)],
     "priority": Priority,
-    "chime": bool | str,
+    "chime": Annotated[bool | str, Meta(description="true, false or a chime's name")],
     "repeat": Annotated[int, Meta(ge=1, le=10)],
     "repeat_pause_s": Annotated[float, Meta(ge=0, le=60)],
     "ttl_s": Annotated[float, Meta(ge=1, le=86400)],
     "output": Output,
     "id": Annotated[str, Meta(min_length=1, max_length=MAX_ID_LENGTH)],
-    "reply_to": str,
-}
-
-_EXPECTED = {
-    "language": "an ISO 639-1 code such as zh, en or ja",
-    "seed": "a whole number from 0 to 4294967295",
-    "speed": "a number from 0.5 to 2.0",
-    "volume": "a whole number from 0 to 100",
-    "priority": "one of important, message, text, notification, progress",
-    "chime": "true, false or a chime's name",
-    "repeat": "a whole number from 1 to 10",
-    "repeat_pause_s": "a number from 0 to 60",
-    "ttl_s": "a number from 1 to 86400",
-    "output": "one of speaker, file, both",
-    "id": f"text of 1 to {MAX_ID_LENGTH} characters",
-    "reply_to": "a topic",
-    "style": "text",
-    "voice": "text",
+    "reply_to": Annotated[str, Meta(description="a topic")],
 }
 
 
@@ -203,16 +187,16 @@ def _value(name: str, value: Any) -> Any:
         return msgspec.convert(value, _TYPES[name], strict=not wants_number)
     except (msgspec.ValidationError, OverflowError) as error:
         shown = shortened(json.dumps(value, ensure_ascii=False))
-        near = styles.did_you_mean(str(value), Priority) if name == "priority" else ""
+        near = wording.did_you_mean(str(value), Priority) if name == "priority" else ""
         raise AnnouncementError(
-            Code.OUT_OF_RANGE, f"{name} must be {_EXPECTED[name]}, not {shown}{near}"
+            Code.OUT_OF_RANGE, f"{name} must be {wording.expected(_TYPES[name])}, not {shown}{near}"
         ) from error
 
 
 def _style(style: str) -> str:
     resolved = styles.resolve(style)
     if resolved is None:
-        near = styles.did_you_mean(style, styles.PRESETS) or f"; the styles are {', '.join(styles.PRESETS)}"
+        near = wording.did_you_mean(style, styles.PRESETS) or f"; the styles are {', '.join(styles.PRESETS)}"
         raise AnnouncementError(Code.UNKNOWN_STYLE, f"there is no style '{shortened(style)}'{near}")
     return resolved
 
@@ -222,7 +206,7 @@ def _voice(voice: str | None, defaults: Defaults) -> str | None:
         return defaults.voice if voice is None else None
     if voice not in defaults.voices:
         known = sorted(defaults.voices)
-        near = styles.did_you_mean(voice, known) or f"; the voices are {', '.join(known)}"
+        near = wording.did_you_mean(voice, known) or f"; the voices are {', '.join(known)}"
         raise AnnouncementError(Code.UNKNOWN_VOICE, f"there is no voice '{shortened(voice)}'{near}")
     return voice
 
@@ -234,7 +218,9 @@ def _chime(chime: bool | str | None, defaults: Defaults) -> str | None:
         on = chime if isinstance(chime, bool) else chime.lower() in ON_WORDS
         return defaults.default_chime if on else None
     if chime not in defaults.chimes:
-        near = styles.did_you_mean(chime, defaults.chimes) or f"; the chimes are {', '.join(defaults.chimes)}"
+        near = (
+            wording.did_you_mean(chime, defaults.chimes) or f"; the chimes are {', '.join(defaults.chimes)}"
+        )
         raise AnnouncementError(Code.OUT_OF_RANGE, f"there is no chime '{shortened(chime)}'{near}")
     return chime
 

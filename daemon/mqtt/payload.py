@@ -4,7 +4,7 @@ import json
 from collections.abc import Collection, Mapping
 from typing import Any
 
-from daemon import styles
+from daemon import wording
 from daemon.errors import AnnouncementError, Code
 
 MAX_JSON_BYTES = 64 * 1024
@@ -39,7 +39,7 @@ def check(read: Mapping[str, Any], known: Collection[str]) -> None:
             )
     for name in read:
         if name not in known:
-            near = styles.did_you_mean(name, known) or f"; the fields are {', '.join(known)}"
+            near = wording.did_you_mean(name, known) or f"; the fields are {', '.join(known)}"
             raise AnnouncementError(Code.UNKNOWN_FIELD, f"there is no field '{shortened(name)}'{near}")
 
 

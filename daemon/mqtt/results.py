@@ -6,7 +6,7 @@ an outage until the broker has taken it.
 
 import asyncio
 import logging
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import msgspec
 
@@ -104,6 +104,10 @@ class Results:
             self.last = result
             _log_end(result)
             self._publish_final(entry.seq, entry.job, result)
+
+    async def end(self, entries: Sequence[Entry], event: Event, why: Callable[[Entry], str]) -> None:
+        """Ends jobs that were not spoken, each with the reason that `why` gives."""
+        await self.final([(entry, self.describe(entry.job, event, message=why(entry))) for entry in entries])
 
     def describe(
         self, job: Job, event: Event, error: AnnouncementError | None = None, message: str | None = None

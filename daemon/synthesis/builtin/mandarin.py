@@ -50,10 +50,6 @@ class Mandarin:
 
         self._cut = rjieba.cut
 
-    def knows(self, char: str) -> bool:
-        """Whether the character has a reading."""
-        return char == SYLLABLE or bool(self.readings(char))
-
     def readings(self, char: str) -> tuple[Syllable, ...]:
         """All readings of one character, the most usual first."""
         spellings = str(self._singles.get(str(ord(char)), "")).split(",")

