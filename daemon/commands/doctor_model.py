@@ -1,0 +1,89 @@
+"""The part of `cosyvoiced doctor` that looks at CosyVoice3: its libraries, its model, this machine."""
+
+import importlib.util
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Literal
+
+from cosyvoice.errors import CosyVoiceError
+from cosyvoice.weights import kernel_choice, manifest
+from daemon import config as options
+from daemon.commands.finding import Finding
+from daemon.config import Config
+from daemon.synthesis import cosyvoice3, engines
+from daemon.synthesis.cosyvoice3 import facts
+from daemon.watch import sensors
+
+_INSTALL = ".venv/bin/pip install -e '.[cosyvoice3]'"
+
+
+def examine(config: Config) -> Iterator[Finding]:
+    """What CosyVoice3 lacks is a problem where the configuration asks for it, and a note elsewhere."""
+    state_dir = options.state_dir(config, dict(os.environ))
+    folder = options.model_dir(config, state_dir)
+    absent = [name for name in facts.LIBRARIES if importlib.util.find_spec(name) is None]
+    if absent:
+        yield _lacking(config, f"cosyvoice3 lacks {', '.join(absent)}", _INSTALL)
+        return
+    if not manifest.exists(folder):
+        do = "cosyvoiced model prepare DIR, see docs/model.md"
+        yield _lacking(config, f"cosyvoice3 has no prepared model at {folder}", do)
+        return
+    try:
+        found = manifest.read(folder)
+        problems = manifest.misplaced(folder, found)
+        kernels = kernel_choice.read(folder)
+    except CosyVoiceError as error:
+        yield Finding(part="model", level="problem", what=str(error))
+        return
+    if problems:
+        yield from (
+            Finding(part="model", level="problem", what=f"{folder}: {what}") for what in problems.values()
+        )
+        return
+    yield Finding(part="model", level="ok", what=f"cosyvoice3 speaks from {folder} ({found.model})")
+    yield from _voices(config, found, folder, state_dir)
+    if kernels is None or kernel_choice.is_stale(kernels, _threads(config)):
+        yield Finding(
+            part="model",
+            level="note",
+            what="the kernels were not measured on this machine with so many threads",
+            do="the next start measures them; or now: cosyvoiced model tune",
+        )
+    yield from _memory(config)
+
+
+def _lacking(config: Config, what: str, do: str) -> Finding:
+    return Finding(part="model", level=_level(config), what=what, do=do)
+
+
+def _level(config: Config) -> Literal["note", "problem"]:
+    return "problem" if config.engine == cosyvoice3.NAME else "note"
+
+
+def _voices(config: Config, found: manifest.Manifest, folder: Path, state_dir: Path) -> Iterator[Finding]:
+    engine = cosyvoice3.find(folder, options.voices_dir(state_dir), config.cosyvoice3.quality)
+    if engine is not None and not engine.voices:
+        yield _lacking(
+            config, "cosyvoice3 has no voice yet", "cosyvoiced voices add NAME FILE, see docs/voices.md"
+        )
+    if not found.can_enrol:
+        yield Finding(part="model", level="note", what="voices cannot be added: made with --no-enrolment")
+    elif importlib.util.find_spec("soundfile") is None:
+        yield Finding(part="model", level="note", what="adding voices needs soundfile", do=_INSTALL)
+
+
+def _memory(config: Config) -> Iterator[Finding]:
+    free_bytes = sensors.read(Path(config.watch.root)).memory_available_bytes
+    if config.engine != "builtin" and free_bytes is not None and free_bytes < facts.MEMORY_BYTES:
+        free, needed = free_bytes // 2**20, facts.MEMORY_BYTES // 2**20
+        yield _lacking(
+            config,
+            f"{free} MiB are free; cosyvoice3 wants {needed}, else the built-in engine speaks",
+            "stop other programs",
+        )
+
+
+def _threads(config: Config) -> int:
+    return engines.threads(config)
