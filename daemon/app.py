@@ -39,13 +39,13 @@ from daemon.storage.phrases import PhraseCache
 from daemon.storage.prune import prune
 from daemon.storage.settings import SettingsStore
 from daemon.synthesis import engines
-from daemon.synthesis.supervisor import Supervisor
-from daemon.synthesis.timings import Timings
 from daemon.tasks import Tasks
+from daemon.watch import sensors
 
 log = logging.getLogger(__name__)
 
 PRUNE_INTERVAL_S = 60.0
+VOICES_INTERVAL_S = 5.0
 
 End = Literal["stop", "reload"]
 
@@ -61,7 +61,8 @@ class App:
         self._config = config
         self._topics = topics(config)
         self._clock = system_clock()
-        self._engine = engines.choose(config.engine)
+        self._state_dir = state_dir
+        self._engines = engines.open_engines(config, state_dir)
         self._lock = InstanceLock(state_dir)
         self._settings = SettingsStore(state_dir / "settings.json")
         self._ledger = Ledger(Journal(state_dir / "journal.sqlite"), self._clock)
@@ -71,14 +72,6 @@ class App:
         self.address = (config.mqtt.host, config.mqtt.port)
         self._broker = (
             EmbeddedBroker(config.mqtt.host, config.mqtt.port) if config.mqtt.broker == "embedded" else None
-        )
-        self._supervisor = Supervisor(
-            self._engine.name,
-            state_dir,
-            config.worker.threads or min(os.cpu_count() or 1, 4),
-            Timings(
-                ready_s=config.worker.load_deadline_s, idle_s=config.worker.idle_unload_s or float("inf")
-            ),
         )
         self._speaker = Speaker(
             config.speaker.device, lead_in_s=config.speaker.lead_in_s, tail_s=config.speaker.tail_s
@@ -94,7 +87,8 @@ class App:
             CosyvoicedError: a part cannot start; the sentence says which and why.
         """
         self._ending = asyncio.get_running_loop().create_future()
-        log.info("cosyvoiced %s listens as %s, engine %s", __version__, self._topics.own, self._engine.name)
+        engine = self._engines.preferred.engine
+        log.info("cosyvoiced %s listens as %s, engine %s", __version__, self._topics.own, engine)
         async with AsyncExitStack() as stack:
             self._lock.acquire()
             stack.callback(self._lock.release)
@@ -103,8 +97,8 @@ class App:
                 stack.push_async_callback(self._broker.stop)
                 found = await self._broker.start()
                 self.address = (found.host, found.port)
-            stack.push_async_callback(self._supervisor.stop)
-            await self._supervisor.start()
+            stack.push_async_callback(self._engines.stop)
+            await self._engines.start()
             stack.push_async_callback(self._speaker.stop)
             await self._speaker.start()
             self._build(*self.address)
@@ -156,7 +150,7 @@ class App:
             self._topics,
             self._queue,
             self._results,
-            self._supervisor,
+            self._engines,
             lambda: self._outputs_bytes,
             Path(config.watch.root),
             config.watch.state_interval_s,
@@ -164,11 +158,11 @@ class App:
         self._announcer = Announcer(
             self._queue,
             self._results,
-            self._supervisor,
+            self._engines,
             self._speaker,
             self._outputs,
             self._cache,
-            self._engine,
+            lambda: sensors.memory_available_bytes(Path(config.watch.root)),
             lambda: self._settings.current,
             config.speaker.volume,
             self._clock,
@@ -196,7 +190,7 @@ class App:
             self._results,
             self._ledger,
             self._settings,
-            self._engine.voices,
+            lambda: self._engines.voices,
             self._clock,
             self.reload,
             self._status.changed,
@@ -215,7 +209,7 @@ class App:
             default_chime=named if isinstance(named, str) else chime.names()[0],
             ttl_s=config.limits.ttl_s,
             max_text_length=config.limits.max_text_length,
-            voices=self._engine.voices,
+            voices=self._engines.voices,
             chimes=chime.names(),
             base_topic=config.mqtt.base_topic,
         )
@@ -223,7 +217,7 @@ class App:
     def _connected(self, session_present: bool, first: bool) -> None:
         """Birth: says that the device is there, how it is, and what it can do."""
         self._link.publish(self._topics.availability, b"online", retain=True)
-        self._status.publish_lists(list(self._engine.voices.values()))
+        self._status.publish_lists(list(self._engines.voices.values()))
         self._controls.echo_all()
         self._status.publish()
         self._tasks.spawn("tell results again", self._results.tell_again())
@@ -256,7 +250,7 @@ class App:
 
         self._tasks.spawn("online", tell_online())
         if self._config.worker.warm_start:
-            self._tasks.spawn("loading the engine", self._supervisor.warm())
+            self._tasks.spawn("loading the engine", self._engines.preferred.warm())
         quiet_clock = QuietClock(
             self._config.quiet_hours, self._settings, lambda: self._controls.echo("do_not_disturb")
         )
@@ -267,9 +261,18 @@ class App:
             ("results", self._results.run),
             ("status", self._status.run),
             ("pruning", self._prune),
+            ("voices", self._look_for_voices),
             ("quiet hours", quiet_clock.run),
         ):
             self._tasks.keep(name, loop)
+
+    async def _look_for_voices(self) -> None:
+        """A voice that was added, changed or removed meanwhile needs no restart."""
+        while True:
+            await asyncio.sleep(VOICES_INTERVAL_S)
+            found = await asyncio.to_thread(engines.find, self._config, self._state_dir)
+            if self._engines.renew(found):
+                self._status.publish_lists(list(self._engines.voices.values()))
 
     async def _prune(self) -> None:
         while True:

@@ -87,6 +87,11 @@ class Worker(Section, frozen=True):
     warm_start: bool = True  # load the engine at start instead of at the first message
 
 
+class CosyVoice3(Section, frozen=True):
+    model: str | None = None  # a prepared folder; None: models/cosyvoice3 in the state folder
+    quality: Literal["exact", "balanced", "fast"] = "balanced"
+
+
 class QuietHours(Section, frozen=True, rename={"start": "from", "end": "to"}):
     start: ClockTime
     end: ClockTime
@@ -110,6 +115,7 @@ class Config(Section, frozen=True):
     state: State = State()
     limits: Limits = Limits()
     worker: Worker = Worker()
+    cosyvoice3: CosyVoice3 = CosyVoice3()
     quiet_hours: QuietHours | None = None
     watch: Watch = Watch()
     log_level: Literal["debug", "info", "warning", "error"] = "info"
@@ -125,6 +131,18 @@ def state_dir(config: Config, environment: dict[str, str]) -> Path:
     """Where the journal, the models and the settings live, as an absolute path."""
     path = config.state.path or environment.get("STATE_DIRECTORY", "").split(":")[0] or "state"
     return Path(path).expanduser().absolute()
+
+
+def model_dir(config: Config, state: Path) -> Path:
+    """Where CosyVoice3's prepared model is, or will be."""
+    if config.cosyvoice3.model is None:
+        return state / "models" / "cosyvoice3"
+    return Path(config.cosyvoice3.model).expanduser().absolute()
+
+
+def voices_dir(state: Path) -> Path:
+    """Where the enrolled voices are."""
+    return state / "voices"
 
 
 def outputs_dir(config: Config) -> Path:

@@ -8,12 +8,13 @@ from typing import Any, Union, get_args, get_origin, get_type_hints
 import msgspec
 import yaml
 
+from daemon import config as options
 from daemon import styles, wording
 from daemon.audio import chime
 from daemon.config import Config, Section
 from daemon.errors import CosyvoicedError
 from daemon.mqtt.topics import TopicError, Topics
-from daemon.synthesis.builtin import voices
+from daemon.synthesis import cosyvoice3, engines
 
 MAX_CONFIG_BYTES = 2**20
 
@@ -26,8 +27,14 @@ class ConfigError(CosyvoicedError):
         self.problems = problems
 
 
-def load(path: Path) -> Config:
-    """Reads and checks a configuration file. Raises `ConfigError`."""
+def load(path: Path, ready: bool = True) -> Config:
+    """Reads and checks a configuration file.
+
+    `ready`: its engine and its voice must be there, too; not so for the commands that make them.
+
+    Raises:
+        ConfigError: it holds mistakes.
+    """
     try:
         if path.stat().st_size > MAX_CONFIG_BYTES:
             raise ConfigError([f"{path}: the file is over {MAX_CONFIG_BYTES} bytes."])
@@ -37,11 +44,11 @@ def load(path: Path) -> Config:
         raise ConfigError([f"{path}: cannot be read: {error.strerror}{hint}."]) from error
     except UnicodeDecodeError as error:
         raise ConfigError([f"{path}: is not UTF-8 text (byte {error.start})."]) from error
-    return parse(text)
+    return parse(text, ready)
 
 
-def parse(text: str) -> Config:
-    """Checks a configuration's YAML text. Raises `ConfigError`."""
+def parse(text: str, ready: bool = True) -> Config:
+    """Checks a configuration's YAML text, as `load` does. Raises `ConfigError`."""
     try:
         data = yaml.load(text, _UniqueKeyLoader)
     except yaml.MarkedYAMLError as error:
@@ -54,7 +61,8 @@ def parse(text: str) -> Config:
     if problems:
         raise ConfigError(problems)
     config: Config = msgspec.convert(_with_clock_times(data), Config)
-    if problems := list(_check_meaning(config)):
+    problems = list(_check_meaning(config))
+    if problems := problems + (list(_check_ready(config)) if ready else []):
         raise ConfigError(problems)
     return config
 
@@ -120,16 +128,12 @@ def _check(data: Any, section: type[Section], path: str) -> Iterator[str]:
 
 def _check_meaning(config: Config) -> Iterator[str]:
     """Faults that only show once the options are read."""
-    if config.voice != "auto" and config.voice not in voices.VOICES:
-        yield f"voice: there is no voice '{config.voice}'{wording.did_you_mean(config.voice, voices.VOICES)}"
     if styles.resolve(config.style) is None:
         near = wording.did_you_mean(config.style, styles.PRESETS)
         yield f"style: there is no style '{config.style}'{near}"
     if isinstance(config.speaker.chime, str) and config.speaker.chime not in chime.names():
         near = wording.did_you_mean(config.speaker.chime, chime.names())
         yield f"speaker.chime: there is no chime '{config.speaker.chime}'{near}"
-    if config.engine == "cosyvoice3":
-        yield "engine: cosyvoice3 is not part of this version; use auto or builtin."
     if config.mqtt.password_file and not os.access(Path(config.mqtt.password_file).expanduser(), os.R_OK):
         yield f"mqtt.password_file: {config.mqtt.password_file} cannot be read."
     if config.mqtt.tls and bool(config.mqtt.tls.cert_file) != bool(config.mqtt.tls.key_file):
@@ -140,6 +144,18 @@ def _check_meaning(config: Config) -> Iterator[str]:
         Topics(config.mqtt.base_topic, config.mqtt.node or "node", config.mqtt.groups)
     except TopicError as error:
         yield f"mqtt: {error}."
+
+
+def _check_ready(config: Config) -> Iterator[str]:
+    """What the configuration names and has still to be made."""
+    state_dir = options.state_dir(config, dict(os.environ))
+    if config.engine == cosyvoice3.NAME:
+        lacking = cosyvoice3.missing(options.model_dir(config, state_dir))
+        if lacking is not None:
+            yield f"engine: cosyvoice3 cannot be used yet: {lacking}."
+    known = [voice for engine in engines.find(config, state_dir) for voice in engine.voices]
+    if config.voice != "auto" and config.voice not in known:
+        yield f"voice: there is no voice '{config.voice}'{wording.did_you_mean(config.voice, known)}"
 
 
 def _section_of(hint: Any) -> type[Section] | None:

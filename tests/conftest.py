@@ -1,6 +1,7 @@
 """What all tests share."""
 
 import asyncio
+import importlib.util
 import inspect
 from collections.abc import Iterator
 from typing import Any
@@ -12,6 +13,22 @@ from hypothesis import HealthCheck, settings
 # A busy machine is slow, not wrong.
 settings.register_profile("shared", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("shared")
+
+
+# Tests of what needs the extra cosyvoice3.
+if importlib.util.find_spec("torch") is None:
+    collect_ignore_glob = [
+        *("llm/*", "flow/*", "vocoder/*", "int8/*", "weights/*", "voices/*", "text/test_tokenizer.py"),
+        *(
+            "test_engine.py",
+            "test_prompts.py",
+            "test_doctor_model.py",
+            "test_cli_model.py",
+            "test_cli_voices.py",
+        ),
+        "system/test_cosyvoice3.py",
+        "test_bench_cosyvoice3.py",
+    ]
 
 
 @pytest.hookimpl(tryfirst=True)

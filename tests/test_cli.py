@@ -48,12 +48,13 @@ def test_say_without_a_broker_is_one_line(tmp_path: Path) -> None:
     assert len(done.stderr.splitlines()) == 1
 
 
-def test_an_unknown_engine_is_one_line(tmp_path: Path) -> None:
+def test_an_engine_without_its_model_is_one_line(tmp_path: Path) -> None:
     path = tmp_path / "c.yaml"
     path.write_text("engine: cosyvoice3\n")
-    done = run("voices", "list", "--config", str(path))
+    done = run("check-config", "--config", str(path))
     assert done.returncode == cli.EXIT_CONFIG
-    assert "cosyvoice3 is not part of this version" in done.stderr
+    assert "engine: cosyvoice3 cannot be used yet: " in done.stderr
+    assert "cosyvoiced model prepare" in done.stderr
 
 
 def test_voices_are_listed_for_people_and_programs() -> None:

@@ -70,7 +70,7 @@ def test_all_faults_are_told_at_once_with_path_and_near_match() -> None:
         ("mqtt: {broker: external, tls: {cert_file: x}}", "cert_file and key_file go together"),
         ("quiet_hours: {from: '22:00'}", "quiet_hours.to: is missing."),
         ("quiet_hours: {from: '25:00', to: '07:00'}", "quiet_hours.from: must be a time such as 22:00, not"),
-        ("engine: cosyvoice3", "engine: cosyvoice3 is not part of this version"),
+        ("engine: cosyvoice3", "engine: cosyvoice3 cannot be used yet: "),
         ("mqtt: {password_file: /nowhere/x}", "mqtt.password_file: /nowhere/x cannot be read"),
         ("outputs: {max_age_days: 0}", "outputs.max_age_days: must be a number above 0, not 0"),
         ("mqtt: {node: ''}", "mqtt.node: must be text of 1 to 128 characters or null"),

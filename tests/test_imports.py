@@ -9,7 +9,10 @@ import pytest
 
 import daemon
 
-HEAVY = ("amqtt", "hibari", "numpy", "onnxruntime", "sounddevice", "soxr", "torch")
+HEAVY = (
+    *("amqtt", "hibari", "numpy", "onnxruntime", "safetensors"),
+    *("sounddevice", "soundfile", "soxr", "tokenizers", "torch"),
+)
 
 CHILD_SIDE = {
     "daemon.audio.output",
@@ -18,6 +21,7 @@ CHILD_SIDE = {
     "daemon.audio.track",
     "daemon.mqtt.broker",
     "daemon.mqtt.greeting",
+    "daemon.synthesis.cosyvoice3.engine",
     "daemon.synthesis.worker",
 }
 ENGINE = "daemon.synthesis.builtin."

@@ -13,7 +13,7 @@ from daemon.audio import chime
 from daemon.errors import Code
 from daemon.mqtt.intake import Envelope, parse_say
 from daemon.mqtt.messages import Event, Result
-from daemon.synthesis import engines
+from daemon.synthesis import facts
 from tests.jobs.samples import FakeClock
 from tests.mqtt.test_intake import DEFAULTS
 
@@ -52,7 +52,7 @@ def test_json_examples_are_requests_or_results(text: str) -> None:
         if "event" in data:
             assert set(data) <= set(Result.__struct_fields__)
         else:
-            defaults = DEFAULTS._replace(voices=engines.choose("auto").voices, chimes=chime.names())
+            defaults = DEFAULTS._replace(voices=facts.builtin().voices, chimes=chime.names())
             parse_say(block.encode(), Envelope(topic="t"), defaults, FakeClock()())
             requests += 1
     assert requests >= 4

@@ -4,10 +4,7 @@ It runs a daemon of its own, with its own state folder, on a broker of its own, 
 null device, so that neither a speaker nor a running daemon is disturbed.
 """
 
-import json
 import os
-import platform
-import shutil
 import signal
 import statistics
 import subprocess
@@ -19,12 +16,11 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-import msgspec
 import psutil
 
-from daemon import __version__
 from daemon.commands.bench_broker import private_broker
 from daemon.commands.bench_intake import accepted_per_second
+from daemon.commands.measures import Measure, report
 from daemon.errors import CosyvoicedError
 from daemon.mqtt.caller import Caller
 from daemon.mqtt.messages import Event, Result
@@ -60,43 +56,15 @@ MAX_RUNS = 19  # two times ten sentences, one of them to warm up
 _ALSA = "</usr/share/alsa/alsa.conf>\npcm.!default { type null }\nctl.!default { type hw card 0 }\n"
 
 
-class Measure(msgspec.Struct, frozen=True, kw_only=True):
-    """One line of the report."""
-
-    what: str
-    value: float
-    unit: str
-    at_most: float | None = None
-    at_least: float | None = None
-
-    @property
-    def met(self) -> bool:
-        over = self.at_most is not None and self.value > self.at_most
-        return not over and not (self.at_least is not None and self.value < self.at_least)
-
-
 def bench(runs: int, as_json: bool) -> int:
     """Measures and prints; 0 however fast the machine is. Raises `CosyvoicedError`."""
     runs = min(max(runs, 1), MAX_RUNS)
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that what was started is ended
-    measures: list[Measure] = []
     with (
         tempfile.TemporaryDirectory(prefix="cosyvoiced-bench-") as folder,
         private_broker() as (port, broker),
     ):
-        for measure in _measure(Path(folder), port, runs):
-            measures.append(measure)
-            if not as_json:
-                print(_line(measure), flush=True)
-    if as_json:
-        report = {
-            "version": __version__,
-            "machine": _machine(),
-            "python": platform.python_version(),
-            "broker": broker,
-            "measures": [{**msgspec.to_builtins(measure), "met": measure.met} for measure in measures],
-        }
-        print(json.dumps(report, ensure_ascii=False, indent=2))
+        report(_measure(Path(folder), port, runs), as_json=as_json, broker=broker)
     return 0
 
 
@@ -259,28 +227,3 @@ def _mib(size: int) -> float:
 
 def _since(started_s: float) -> float:
     return round(time.monotonic() - started_s, 2)
-
-
-def _machine() -> str:
-    memory_gib = psutil.virtual_memory().total / 2**30
-    return f"{_processor()}, {os.cpu_count()} cores, {memory_gib:.0f} GiB"
-
-
-def _processor() -> str:
-    try:
-        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
-    except OSError:
-        return platform.machine()
-    names = (line.partition(":")[2].strip() for line in lines if line.startswith(("model name", "Model")))
-    return next(names, platform.machine())
-
-
-def _line(measure: Measure) -> str:
-    goal = ""
-    if measure.at_most is not None:
-        goal = f"at most {measure.at_most:g}"
-    elif measure.at_least is not None:
-        goal = f"at least {measure.at_least:g}"
-    verdict = ("met" if measure.met else "SHORT") if goal else ""
-    width = min(48, shutil.get_terminal_size().columns)
-    return f"{measure.what:{width}} {measure.value:9g} {measure.unit:4} {goal:14} {verdict}".rstrip()

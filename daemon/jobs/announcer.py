@@ -23,9 +23,7 @@ from daemon.storage import phrases
 from daemon.storage.outputs import Outputs
 from daemon.storage.phrases import PhraseCache
 from daemon.storage.settings import Settings
-from daemon.synthesis.builtin import voices
-from daemon.synthesis.engines import EngineFacts
-from daemon.synthesis.supervisor import Supervisor
+from daemon.synthesis.engines import Engines
 from daemon.tasks import to_its_end
 
 
@@ -36,22 +34,22 @@ class Announcer:
         self,
         queue: JobQueue,
         results: Results,
-        supervisor: Supervisor,
+        engines: Engines,
         speaker: Speaker,
         outputs: Outputs,
         cache: PhraseCache,
-        engine: EngineFacts,
+        free_bytes: Callable[[], int | None],
         settings: Callable[[], Settings],
         volume: int,
         clock: Clock,
     ) -> None:
         self._queue = queue
         self._results = results
-        self._supervisor = supervisor
+        self._engines = engines
         self._speaker = speaker
         self._outputs = outputs
         self._cache = cache
-        self._engine = engine
+        self._free_bytes = free_bytes
         self._settings = settings
         self._volume = volume
         self._clock = clock
@@ -69,9 +67,12 @@ class Announcer:
     async def make(self, entry: Entry) -> Result:
         """Makes, plays and files one job. Raises `AnnouncementError`."""
         job = entry.job
-        voice, degraded = voices.choose(job.voice, job.language, job.text)
         rendering = Rendering(
-            job.synthesis_request(voice), self._engine, self._supervisor, self._cache, degraded
+            job.synthesis_request,
+            self._engines.routes(job.voice, job.language, job.text),
+            self._engines,
+            self._cache,
+            self._free_bytes,
         )
         speaks = job.output != "file" and not self._is_silenced(job) and await self._speaker.look_again()
         if speaks:
@@ -177,7 +178,7 @@ class Announcer:
         return msgspec.structs.replace(
             self._results.describe(job, event, error),
             voice=rendering.voice,
-            engine=self._supervisor.engine,
+            engine=rendering.engine,
             sample_rate_hz=rendering.sample_rate_hz,
         )
 

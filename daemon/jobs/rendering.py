@@ -1,9 +1,10 @@
 """Makes the sound of one job: from the phrase cache, or by the engine into it."""
 
 import asyncio
+import itertools
 import logging
 import os
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing
 from pathlib import Path
 
@@ -12,8 +13,9 @@ from daemon.errors import AnnouncementError, Code
 from daemon.storage import phrases
 from daemon.storage.phrases import Phrase, PhraseCache
 from daemon.synthesis.engine import SynthesisRequest
-from daemon.synthesis.engines import EngineFacts
-from daemon.synthesis.supervisor import Supervisor
+from daemon.synthesis.engines import Engines
+from daemon.synthesis.facts import SAMPLE_RATE_HZ, Route
+from daemon.synthesis.slot import EngineUnavailable
 
 log = logging.getLogger(__name__)
 
@@ -23,21 +25,22 @@ class Rendering:
 
     def __init__(
         self,
-        request: SynthesisRequest,
-        engine: EngineFacts,
-        supervisor: Supervisor,
+        request_of: Callable[[str], SynthesisRequest],
+        routes: tuple[Route, ...],
+        engines: Engines,
         cache: PhraseCache,
-        degraded: tuple[str, ...],
+        free_bytes: Callable[[], int | None],
     ) -> None:
-        self._request = request
-        self._engine = engine
-        self._supervisor = supervisor
+        """`request_of` makes the request for a voice; the first of `routes` that can be gone is taken."""
+        self._request_of = request_of
+        self._routes = routes
+        self._engines = engines
         self._cache = cache
-        self._degraded = list(degraded)
-        self._key = phrases.key(request, engine.version)
+        self._free_bytes = free_bytes
         self._pcm_bytes = 0
         self._writer: WavWriter | None = None
-        self.sample_rate_hz = engine.sample_rate_hz
+        self.sample_rate_hz = SAMPLE_RATE_HZ
+        self._take(routes[0])
         self.cached = False
         self.whole = False  # `wav` is there, from the first sample to the last
         self.rtf: float | None = None
@@ -45,7 +48,11 @@ class Rendering:
 
     @property
     def voice(self) -> str:
-        return self._request.voice
+        return self._route.voice
+
+    @property
+    def engine(self) -> str:
+        return self._route.engine.name
 
     @property
     def wav(self) -> Path:
@@ -60,12 +67,41 @@ class Rendering:
         return self._pcm_bytes / SAMPLE_BYTES / self.sample_rate_hz
 
     async def pieces(self) -> AsyncGenerator[bytes, None]:
-        """The speech as 16-bit PCM, in order. Raises `AnnouncementError` when the engine fails."""
+        """The speech as 16-bit PCM, in order. Raises `AnnouncementError` when no engine can make it.
+
+        An engine that cannot be had hands over to the next one, unless something was heard already.
+        """
+        for route, following in itertools.zip_longest(self._routes, self._routes[1:]):
+            self._take(route)
+            try:
+                async with aclosing(self._by_route(may_refuse=following is not None)) as source:
+                    async for pcm in source:
+                        self._pcm_bytes += len(pcm)
+                        yield pcm
+            except EngineUnavailable as error:
+                if following is None or self._pcm_bytes > 0:
+                    raise
+                log.warning(
+                    "%s speaks in the place of %s: %s", following.engine.name, route.engine.name, error
+                )
+            else:
+                return
+
+    def _take(self, route: Route) -> None:
+        """Goes this way from here on."""
+        self._route = route
+        self._request = self._request_of(route.voice)
+        self._degraded = list(route.degraded)
+        self._key = phrases.key(self._request, route.engine.version_of(route.voice))
+
+    async def _by_route(self, may_refuse: bool) -> AsyncGenerator[bytes, None]:
         phrase = await asyncio.to_thread(self._cache.find, self._key)
-        source = self._from_engine() if phrase is None else self._from_cache(phrase)
-        async with aclosing(source):
+        if phrase is None and may_refuse:
+            refusal = self._engines.refusal(self._route.engine, self._free_bytes())
+            if refusal is not None:
+                raise EngineUnavailable(Code.THROTTLED, refusal)
+        async with aclosing(self._from_engine() if phrase is None else self._from_cache(phrase)) as source:
             async for pcm in source:
-                self._pcm_bytes += len(pcm)
                 yield pcm
 
     async def _from_cache(self, phrase: Phrase) -> AsyncGenerator[bytes, None]:
@@ -80,8 +116,9 @@ class Rendering:
 
     async def _from_engine(self) -> AsyncGenerator[bytes, None]:
         synthesis_s = 0.0
+        supervisor = self._engines.supervisor(self._route.engine)
         try:
-            async with aclosing(self._supervisor.synthesize(self._request)) as pieces:
+            async with aclosing(supervisor.synthesize(self._request)) as pieces:
                 async for piece in pieces:
                     synthesis_s += piece.synthesis_s
                     self._keep(piece.pcm)
@@ -110,7 +147,7 @@ class Rendering:
         if self.disk_error is not None or self._writer is None:
             return
         phrase = Phrase(
-            engine=self._engine.name,
+            engine=self.engine,
             voice=self._request.voice,
             sample_rate_hz=self.sample_rate_hz,
             duration_s=self.duration_s,

@@ -1,8 +1,7 @@
 """What `<n>/command/...` and `<n>/set/...` do."""
 
 import logging
-from collections.abc import Awaitable, Callable, Mapping
-from typing import Any
+from collections.abc import Awaitable, Callable, Collection
 
 import msgspec
 
@@ -48,7 +47,7 @@ class Controls:
         results: Results,
         ledger: Ledger,
         settings: SettingsStore,
-        voices: Mapping[str, Any],
+        voices: Callable[[], Collection[str]],
         clock: Clock,
         reload: Callable[[], None],
         changed: Callable[[], None],
@@ -143,8 +142,8 @@ class Controls:
                     raise ControlError(f"volume must be a whole number from 0 to 100, not '{text[:60]}'")
                 return volume
             case "voice":
-                if text != "auto" and text not in self._voices:
-                    near = wording.did_you_mean(text, self._voices)
+                if text != "auto" and text not in self._voices():
+                    near = wording.did_you_mean(text, self._voices())
                     raise ControlError(f"there is no voice '{text[:60]}'{near}")
                 return text
             case "style":

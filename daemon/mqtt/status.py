@@ -17,7 +17,7 @@ from daemon.mqtt.results import Results
 from daemon.mqtt.settings import LinkError
 from daemon.mqtt.topics import Topics
 from daemon.synthesis.engine import VoiceInfo
-from daemon.synthesis.supervisor import Supervisor
+from daemon.synthesis.engines import Engines
 from daemon.watch import sensors
 
 log = logging.getLogger(__name__)
@@ -34,7 +34,7 @@ class Status:
         topics: Topics,
         queue: JobQueue,
         results: Results,
-        supervisor: Supervisor,
+        engines: Engines,
         outputs_bytes: Callable[[], int],
         root: Path,
         interval_s: float,
@@ -43,7 +43,7 @@ class Status:
         self._topics = topics
         self._queue = queue
         self._results = results
-        self._supervisor = supervisor
+        self._engines = engines
         self._outputs_bytes = outputs_bytes
         self._root = root
         self._interval_s = interval_s
@@ -86,12 +86,12 @@ class Status:
             status=self._status(),
             queue_length=len(self._queue),
             speaking_id=current.job.id if current else None,
-            engine=self._supervisor.engine,
+            engine=self._engines.preferred.engine,
             throttle="normal",
             throttle_reason=None,
             temperature_c=reading.temperature_c,
             memory_available_bytes=reading.memory_available_bytes,
-            worker_rss_bytes=self._supervisor.rss_bytes,
+            worker_rss_bytes=self._engines.rss_bytes,
             outputs_bytes=self._outputs_bytes(),
             uptime_s=round(time.monotonic() - self._started_s),
             version=__version__,

@@ -1,7 +1,8 @@
 """What an engine is: text in, sound out, one piece at a time. Engines live in the worker process only."""
 
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any, Protocol
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import msgspec
 
@@ -29,8 +30,17 @@ class VoiceInfo(msgspec.Struct, frozen=True, kw_only=True):
     name: str
     engine: str
     languages: tuple[str, ...]  # ISO 639-1; the first is its own
-    gender: str  # "f" or "m"
+    gender: str  # "f", "m", or "" where it is not told
     description: str = ""
+
+
+class EngineOptions(NamedTuple):
+    """What a worker process is told when it starts."""
+
+    state_dir: Path
+    threads: int
+    model_dir: Path  # of CosyVoice3
+    quality: str  # of CosyVoice3: exact, balanced or fast
 
 
 class EngineError(Exception):

@@ -13,6 +13,10 @@ from daemon.synthesis.protocol import WorkerReady
 log = logging.getLogger(__name__)
 
 
+class EngineUnavailable(AnnouncementError):
+    """The worker cannot be had, whatever the text: another engine may speak in its place."""
+
+
 class WorkerSlot:
     """Holds at most one worker process; whoever fills or empties it must be alone with it."""
 
@@ -48,13 +52,13 @@ class WorkerSlot:
         """The worker, started where none is usable.
 
         Raises:
-            AnnouncementError: the engine failed too often and is cooling down.
+            EngineUnavailable: the engine failed too often and is cooling down.
             ChildError: it does not start.
         """
         if self.worker is not None:
             return self.worker
         if (wait_s := self.failed_for_s) > 0:
-            raise AnnouncementError(
+            raise EngineUnavailable(
                 Code.ENGINE_FAILED,
                 f"the speech engine failed {len(self._failures)} times in a row and is tried again in "
                 f"{wait_s:.0f} s; most recently: {self._last_failure}",

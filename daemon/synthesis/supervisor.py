@@ -9,16 +9,15 @@ import logging
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from dataclasses import dataclass
 from enum import StrEnum
-from pathlib import Path
 
 from daemon.children.child import ChildError, ChildRefused, ChildTimeout
 from daemon.errors import AnnouncementError, Code
 from daemon.synthesis.backoff import Backoff
 from daemon.synthesis.delivery import Delivery
-from daemon.synthesis.engine import EngineError, SynthesisRequest
+from daemon.synthesis.engine import EngineError, EngineOptions, SynthesisRequest
 from daemon.synthesis.process import WorkerProcess
 from daemon.synthesis.protocol import Speech
-from daemon.synthesis.slot import WorkerSlot
+from daemon.synthesis.slot import EngineUnavailable, WorkerSlot
 from daemon.synthesis.timings import Timings
 
 log = logging.getLogger(__name__)
@@ -54,15 +53,17 @@ class Supervisor:
     def __init__(
         self,
         engine: str,
-        state_dir: Path,
-        threads: int,
+        options: EngineOptions,
         timings: Timings,
         backoff: Backoff | None = None,
         module: str = "daemon.synthesis.worker",
     ) -> None:
         self.engine = engine
         self._timings = timings
-        arguments = ("--engine", engine, "--state", str(state_dir), "--threads", str(threads))
+        arguments = (
+            *("--engine", engine, "--state", str(options.state_dir), "--threads", str(options.threads)),
+            *("--model", str(options.model_dir), "--quality", options.quality),
+        )
         self._slot = WorkerSlot(module, arguments, backoff or Backoff())
         self._open = False
         self._lock = asyncio.Lock()  # held while the worker loads, speaks or is ended
@@ -123,7 +124,7 @@ class Supervisor:
 
         A running job is waited for, or else ends with `throttled`.
         """
-        interruption = AnnouncementError(Code.THROTTLED, f"the {self.engine} engine was unloaded")
+        interruption = EngineUnavailable(Code.THROTTLED, f"the {self.engine} engine was unloaded")
         await self._end_worker(None if wait_for_job else interruption)
 
     async def ping(self, deadline_s: float = 5.0) -> float | None:
@@ -148,7 +149,8 @@ class Supervisor:
         The worker does not wait for the listener: it is free for the next request as soon as it has spoken.
 
         Raises:
-            AnnouncementError: `engine_failed`, `engine_timeout`, `throttled` or `shutting_down`.
+            EngineUnavailable: `engine_failed`, `engine_timeout` or `throttled`: another engine may do it.
+            AnnouncementError: `engine_failed`, of the text, or `shutting_down`.
         """
         delivery = Delivery()
 
@@ -250,6 +252,6 @@ class Supervisor:
         await self._end_worker(None)
 
 
-def _final(error: ChildError) -> AnnouncementError:
+def _final(error: ChildError) -> EngineUnavailable:
     code = Code.ENGINE_TIMEOUT if isinstance(error, ChildTimeout) else Code.ENGINE_FAILED
-    return AnnouncementError(code, str(error))
+    return EngineUnavailable(code, str(error))

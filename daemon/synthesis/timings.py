@@ -1,6 +1,6 @@
 """The worker's deadlines."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 
 @dataclass(frozen=True)
@@ -13,6 +13,10 @@ class Timings:
     silence_s: float = 15.0  # no frame at all, not even an answer to a ping
     cancel_s: float = 2.0
     idle_s: float = 600.0  # then the worker ends and its memory returns
+
+    def slower(self, job_base_s: float, job_per_character_s: float) -> "Timings":
+        """The same for an engine that takes its time."""
+        return replace(self, job_base_s=job_base_s, job_per_character_s=job_per_character_s)
 
     def job_s(self, text: str) -> float:
         """How long the engine may take over `text`."""

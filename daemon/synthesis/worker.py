@@ -22,7 +22,7 @@ import numpy as np
 
 from daemon.children.frames import NotReady, Ready
 from daemon.children.parent import Parent, ParentGone, claim_stdio
-from daemon.synthesis.engine import Engine, EngineError
+from daemon.synthesis.engine import Engine, EngineError, EngineOptions
 from daemon.synthesis.protocol import (
     TO_WORKER,
     Cancel,
@@ -41,21 +41,31 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-EngineFactory = Callable[[Path, int], Engine]  # state folder, threads
+EngineFactory = Callable[[EngineOptions], Engine]
 
 NICENESS = 5  # below the speaker process and the daemon, above batch work: playback must not stutter
 PCM_PEAK = 2**15 - 1
+SPIN_COUNT = "1000"  # some microseconds
 
 EXIT_LEFT, EXIT_BROKEN, EXIT_DEAF = 0, 1, 3  # 2 is argparse's
 
 
-def _builtin(state_dir: Path, threads: int) -> Engine:
+def _builtin(options: EngineOptions) -> Engine:
     from daemon.synthesis.builtin.engine import BuiltinEngine
 
-    return BuiltinEngine(state_dir, threads)
+    return BuiltinEngine(options.state_dir, options.threads)
 
 
-ENGINES: Mapping[str, EngineFactory] = {"builtin": _builtin}
+def _cosyvoice3(options: EngineOptions) -> Engine:
+    # Read when PyTorch is loaded. Its threads wait for each other by spinning, and with the default an
+    # announcement took twenty times as long beside one busy neighbour.
+    os.environ.setdefault("GOMP_SPINCOUNT", SPIN_COUNT)
+    from daemon.synthesis.cosyvoice3.engine import CosyVoice3Engine
+
+    return CosyVoice3Engine(options)
+
+
+ENGINES: Mapping[str, EngineFactory] = {"builtin": _builtin, "cosyvoice3": _cosyvoice3}
 
 
 class Worker:
@@ -160,10 +170,13 @@ def main(argv: Sequence[str] | None = None, engines: Mapping[str, EngineFactory]
     parser.add_argument("--engine", choices=sorted(engines), required=True)
     parser.add_argument("--state", type=Path, required=True, help="folder for joined models")
     parser.add_argument("--threads", type=int, required=True, help="CPU threads of the engine")
+    parser.add_argument("--model", type=Path, default=Path(), help="CosyVoice3's prepared folder")
+    parser.add_argument("--quality", default="balanced", help="CosyVoice3's preset")
     arguments = parser.parse_args(argv)
+    options = EngineOptions(arguments.state, arguments.threads, arguments.model, arguments.quality)
     os.nice(NICENESS)
     try:
-        return Worker(parent).serve(lambda: engines[arguments.engine](arguments.state, arguments.threads))
+        return Worker(parent).serve(lambda: engines[arguments.engine](options))
     except ParentGone:
         return EXIT_LEFT
 

@@ -15,13 +15,12 @@ import sys
 import time
 import zlib
 from collections.abc import Callable, Iterator, Mapping
-from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
 
 from daemon.synthesis import worker
-from daemon.synthesis.engine import EngineError, Piece, SynthesisRequest, VoiceInfo
+from daemon.synthesis.engine import EngineError, EngineOptions, Piece, SynthesisRequest, VoiceInfo
 
 SAMPLE_RATE_HZ = 16000
 PIECE_SAMPLES = 1600
@@ -53,9 +52,9 @@ class FakeEngine:
     version = "1"
     sample_rate_hz = SAMPLE_RATE_HZ
 
-    def __init__(self, state_dir: Path, threads: int) -> None:
-        self._state_dir = state_dir
-        self._threads = threads
+    def __init__(self, options: EngineOptions) -> None:
+        self._state_dir = options.state_dir
+        self._threads = options.threads
         self._hoard: list[object] = []
 
     def load(self, progress: Callable[[str], None]) -> None:

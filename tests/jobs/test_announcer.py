@@ -22,11 +22,13 @@ from daemon.storage.outputs import Outputs
 from daemon.storage.phrases import Phrase, PhraseCache
 from daemon.storage.prune import scan
 from daemon.storage.settings import Settings
-from daemon.synthesis import engines
+from daemon.synthesis import facts
+from daemon.synthesis.engines import Engines
 from daemon.synthesis.supervisor import Supervisor
 from daemon.synthesis.timings import Timings
 from tests.fakes.link import FakeLink
 from tests.jobs.samples import FakeClock, a_job
+from tests.synthesis.company import fake_options
 
 VOICE = "heart"
 RATE_HZ = 24000
@@ -35,14 +37,14 @@ RATE_HZ = 24000
 async def test_a_file_is_finished_although_something_cuts_in(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    clock, engine = FakeClock(), engines.choose("builtin")
+    clock, engine = FakeClock(), facts.builtin()
     ledger = Ledger(Journal(tmp_path / "journal.sqlite"), clock)
     results = Results(cast(Link, FakeLink()), Topics("cosyvoice", "test"), ledger, clock)
     outputs, cache = Outputs(tmp_path / "outputs"), PhraseCache(tmp_path / "phrases")
     outputs.start()
     cache.start()
     job = a_job(clock, voice=VOICE, output="file")
-    key = phrases.key(job.synthesis_request(VOICE), engine.version)
+    key = phrases.key(job.synthesis_request(VOICE), engine.version_of(VOICE))
     with WavWriter(cache.wav(key), RATE_HZ) as writer:
         writer.write(bytes(2 * RATE_HZ))
         cache.describe(
@@ -60,11 +62,11 @@ async def test_a_file_is_finished_although_something_cuts_in(
     announcer = Announcer(
         JobQueue(1, clock),
         results,
-        Supervisor("builtin", tmp_path, 1, Timings()),
+        Engines((engine,), {engine.name: Supervisor(engine.name, fake_options(tmp_path), Timings())}),
         Speaker("none"),
         outputs,
         cache,
-        engine,
+        lambda: None,
         Settings,
         100,
         clock,

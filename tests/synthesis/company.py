@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 from daemon.synthesis.backoff import Backoff
-from daemon.synthesis.engine import SynthesisRequest
+from daemon.synthesis.engine import EngineOptions, SynthesisRequest
 from daemon.synthesis.supervisor import Supervisor
 from daemon.synthesis.timings import Timings
 
@@ -18,11 +18,15 @@ QUICK = Timings(ready_s=SOON_S, job_base_s=SOON_S, job_per_character_s=0.0, sile
 PATIENT = Backoff(limit=1000, second_delay_s=0.0)  # for tests that are not about the back-off
 
 
+def fake_options(state_dir: Path) -> EngineOptions:
+    return EngineOptions(state_dir=state_dir, threads=1, model_dir=state_dir / "model", quality="balanced")
+
+
 @asynccontextmanager
 async def supervised(
     state_dir: Path, timings: Timings = QUICK, backoff: Backoff = PATIENT, engine: str = "fake"
 ) -> AsyncIterator[Supervisor]:
-    supervisor = Supervisor(engine, state_dir, 1, timings, backoff, module="tests.fakes.engine")
+    supervisor = Supervisor(engine, fake_options(state_dir), timings, backoff, module="tests.fakes.engine")
     await supervisor.start()
     try:
         yield supervisor
