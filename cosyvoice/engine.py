@@ -32,8 +32,8 @@ from cosyvoice.vocoder.stream import VocoderStream
 
 log = logging.getLogger(__name__)
 
-# A piece is read in one breath. Its length bounds the memory of the flow, 0.8 MB for each frame of it, so
-# that 8 s of speech stay under half a GiB; a Mandarin character takes a quarter of a second.
+# A piece is read in one breath. Its length bounds the memory of the flow, 18 MB for each second of speech; a
+# Mandarin character takes a quarter of a second.
 MAX_PIECE_CHARS = {"zh": 36, "ja": 36, "ko": 36}
 MAX_PIECE_CHARS_OF_OTHERS = 110
 

@@ -54,6 +54,7 @@ def int8(folder: Path, mels: Path, threads: int, runs: int) -> dict[str, object]
     """Each preset's speed, first sound and memory so far; leaves its mel in `mels`."""
     began_s = time.perf_counter()
     loaded = model.load(folder, threads, lambda line: print(line, file=sys.stderr))
+    model.settle()
     found: dict[str, object] = {"load_s": time.perf_counter() - began_s}
     voice = a_voice()
     for preset in sorted(QUALITIES.values(), key=lambda preset: preset.half_evaluations):

@@ -61,7 +61,9 @@ class DiT(nn.Module):
         h = h + position
         batch, frames, _ = h.shape
         config = self.config
-        kept = room(keep, config.depth, batch, frames, config.heads, config.head_dim) if keep else None
+        kept = None
+        if keep is not None:
+            kept = room(keep, config.depth, batch, frames, config.heads, config.head_dim)
         recall = Recall(past, kept)
         turns = rotary(past.frames, past.frames + frames, config.head_dim)
         *of_blocks, final = torch.split(modulation, [ROWS_PER_BLOCK] * len(self.blocks) + [FINAL_ROWS])

@@ -11,7 +11,7 @@ from cosyvoice.vocoder.layers import Memory
 from cosyvoice.vocoder.source import Noise, Phase, frame_noise
 
 CLIP = 0.99
-BLOCK_FRAMES = 50  # a second: what is worked on stays in the cache, and does not grow with the speech
+BLOCK_FRAMES = 25  # half a second: what is worked on stays in the cache, and takes little memory
 
 
 class VocoderStream:

@@ -5,6 +5,7 @@ Each model runs in a process of its own (`cosyvoice.measure`), so that its memor
 
 import asyncio
 import json
+import os
 import subprocess
 import sys
 import tempfile
@@ -20,6 +21,7 @@ from daemon.synthesis.process import WorkerProcess
 
 MEASURE_DEADLINE_S = 1800.0
 READY_DEADLINE_S = 300.0
+SPIN_COUNT = "1000"  # as the worker sets it
 QUALITIES = ("exact", "balanced", "fast")
 STAGES = ("llm", "flow", "vocoder")
 SIZE = "full"
@@ -161,6 +163,7 @@ def _python(*arguments: str) -> str:
     try:
         done = subprocess.run(
             [sys.executable, *arguments],
+            env={**os.environ, "GOMP_SPINCOUNT": SPIN_COUNT},  # as the worker has it
             capture_output=True,
             text=True,
             timeout=MEASURE_DEADLINE_S,

@@ -65,6 +65,7 @@ class CosyVoice3Engine:
             raise EngineError(str(error)) from error
         for language in LANGUAGES_WITH_RULES:
             normalize.load(language)
+        model.settle()
         self._speaker = CosyVoice(loaded, QUALITIES[self._options.quality])
 
     def voices(self) -> list[VoiceInfo]:
