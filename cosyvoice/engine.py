@@ -211,7 +211,10 @@ class CosyVoice:
         if self._at_hand is None or self._at_hand.voice is not voice:
             self._at_hand = None  # its memory is given back before the next voice's is taken
             self._at_hand = _VoiceAtHand(
-                voice, flow_stream.prepare_prompt(self.model.flow, reusable(voice.prompt), self.quality)
+                voice,
+                flow_stream.prepare_prompt(
+                    self.model.flow, reusable(voice.prompt), self.quality, closed=True
+                ),
             )
         return self._at_hand.state
 

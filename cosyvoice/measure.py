@@ -27,7 +27,7 @@ from cosyvoice.config import (
     SPEECH_CODEBOOK,
     SPEECH_TOKENS_PER_S,
 )
-from cosyvoice.engine import CosyVoice, StageTimes, Utterance, Voice
+from cosyvoice.engine import CosyVoice, StageTimes, Utterance, Voice, reusable
 from cosyvoice.flow import stream
 from cosyvoice.flow.denoise import at_beginning
 from cosyvoice.flow.prompt import FlowPrompt
@@ -35,9 +35,12 @@ from cosyvoice.llm.generate import Limits, generate
 from cosyvoice.model import Model
 from cosyvoice.quality import QUALITIES, Quality
 from cosyvoice.vocoder.stream import VocoderStream
+from cosyvoice.voices import features, speaker
+from cosyvoice.voices.speaker import SpeakerEncoder
 
 SPEECH_S, PROMPT_S = 4.0, 3.0
-TEXT, TRANSCRIPT = "今天下午三点开会，请大家准时到场。", "希望你以后能够做得比我还好。"
+# As many bytes as sentences of that length have ids, since the tokenizer of random weights reads bytes.
+TEXT, TRANSCRIPT = "Tea is ready.", "Good morning."
 
 
 @dataclass(frozen=True)
@@ -58,16 +61,16 @@ def int8(folder: Path, mels: Path, threads: int, runs: int) -> dict[str, object]
     found: dict[str, object] = {"load_s": time.perf_counter() - began_s}
     voice = a_voice()
     for preset in sorted(QUALITIES.values(), key=lambda preset: preset.half_evaluations):
-        speaker = CosyVoice(loaded, preset)
-        speak(speaker, voice)  # computes the voice's prompt, and whatever else a first run prepares
-        spoken = [speak(speaker, voice) for _ in range(runs)]
+        speaking = CosyVoice(loaded, preset)
+        speak(speaking, voice)  # computes the voice's prompt, and whatever else a first run prepares
+        spoken = [speak(speaking, voice) for _ in range(runs)]
         found[preset.name] = asdict(sorted(spoken, key=lambda run: run.rtf)[runs // 2])
         if not preset.whole_attention:
             found[f"{preset.name}_first_sound_s"] = statistics.median(
-                first_sound_s(speaker, voice) for _ in range(runs)
+                first_sound_s(speaking, voice) for _ in range(runs)
             )
         found[f"{preset.name}_peak_rss_bytes"] = peak_rss_bytes()
-        torch.save(some_mel(loaded, preset), mels / f"int8-{preset.name}.pt")
+        leave(loaded, preset, speaker.load(folder), mels / f"int8-{preset.name}.pt")
     return found
 
 
@@ -77,7 +80,7 @@ def float32(folder: Path, mels: Path) -> dict[str, object]:
     found: dict[str, object] = {"as_published": asdict(speak_as_published(loaded))}
     found["peak_rss_bytes"] = peak_rss_bytes()
     for preset in QUALITIES.values():
-        torch.save(some_mel(loaded, preset), mels / f"float32-{preset.name}.pt")
+        leave(loaded, preset, speaker.load(folder), mels / f"float32-{preset.name}.pt")
     return found
 
 
@@ -92,18 +95,18 @@ def a_voice() -> Voice:
     )
 
 
-def speak(speaker: CosyVoice, voice: Voice) -> Spoken:
+def speak(speaking: CosyVoice, voice: Voice) -> Spoken:
     """Speaks for `SPEECH_S` seconds."""
-    speaker.times = StageTimes()
-    for _ in speaker.speak(_utterance(), voice):
+    speaking.times = StageTimes()
+    for _ in speaking.speak(_utterance(), voice):
         pass
-    return _spoken(speaker.times)
+    return _spoken(speaking.times)
 
 
-def first_sound_s(speaker: CosyVoice, voice: Voice) -> float:
+def first_sound_s(speaking: CosyVoice, voice: Voice) -> float:
     """Seconds from the request to the first samples."""
     began_s = time.perf_counter()
-    samples = speaker.speak(_utterance(), voice)
+    samples = speaking.speak(_utterance(), voice)
     next(samples)
     return time.perf_counter() - began_s
 
@@ -122,25 +125,37 @@ def speak_as_published(loaded: Model) -> Spoken:
     return _spoken(times)
 
 
+def leave(loaded: Model, preset: Quality, encoder: SpeakerEncoder, path: Path) -> None:
+    """Writes a preset's mel, and the speaker whom the encoder hears in its sound."""
+    mel = some_mel(loaded, preset)
+    sound = VocoderStream(loaded.vocoder).extend(mel, final=True)[0]
+    heard = features.fbank80(features.resample(sound, SAMPLE_RATE_HZ, features.FEATURE_RATE_HZ))
+    torch.save({"mel": mel, "speaker": torch.from_numpy(encoder.embed(heard.numpy()))}, path)
+
+
 @torch.inference_mode()
 def some_mel(loaded: Model, preset: Quality) -> Tensor:
     """The mel (1, 80, T) that a preset makes of the same tokens and noise, whatever the model."""
     generator = torch.Generator().manual_seed(2)
     tokens = torch.randint(SPEECH_CODEBOOK, (_limits().max_tokens,), generator=generator).tolist()
-    return stream.synthesize(loaded.flow, at_beginning(a_voice().prompt, preset), tokens)
+    prompt = a_voice().prompt
+    if preset.whole_attention:
+        return stream.synthesize(loaded.flow, at_beginning(prompt, preset), tokens)
+    state = stream.prepare_prompt(loaded.flow, reusable(prompt), preset, closed=True)
+    return stream.synthesize(loaded.flow, state, tokens)
 
 
 def compare(mels: Path) -> dict[str, dict[str, float]]:
     """For each preset: how far it is from `exact` in float32, and how far int8 is from float32 in it."""
-    exact = torch.load(mels / "float32-exact.pt", weights_only=True)
+    exact, exact_speaker = _left(mels / "float32-exact.pt")
     found = {}
     for name in QUALITIES:
-        plain, quantized = (
-            torch.load(mels / f"{kind}-{name}.pt", weights_only=True) for kind in ("float32", "int8")
-        )
+        plain, heard = _left(mels / f"float32-{name}.pt")
+        quantized, _ = _left(mels / f"int8-{name}.pt")
         found[name] = {
             "correlation_to_exact": correlation(plain, exact),
             "loudness_to_exact_db": loudness_db(plain) - loudness_db(exact),
+            "speaker_to_exact": cosine(heard, exact_speaker),
             "int8_cosine": cosine(quantized, plain),
             "int8_correlation": correlation(quantized, plain),
         }
@@ -167,8 +182,13 @@ def peak_rss_bytes() -> int:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
 
 
+def _left(path: Path) -> tuple[Tensor, Tensor]:
+    found = torch.load(path, weights_only=True)
+    return found["mel"], found["speaker"]
+
+
 def _utterance() -> Utterance:
-    return Utterance(TEXT, "zh", limits=_limits())
+    return Utterance(TEXT, "en", limits=_limits())
 
 
 def _limits() -> Limits:

@@ -27,6 +27,7 @@ if importlib.util.find_spec("torch") is None:
             "test_cli_voices.py",
         ),
         "system/test_cosyvoice3.py",
+        "synthesis/test_cosyvoice3_engine.py",
         "test_bench_cosyvoice3.py",
     ]
 

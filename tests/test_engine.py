@@ -15,7 +15,7 @@ from cosyvoice.llm.generate import Limits, generate
 from cosyvoice.model import Model
 from cosyvoice.quality import BALANCED, EXACT, FAST
 from cosyvoice.text.annotations import AnnotationError
-from cosyvoice.weights import convert, random_model
+from tests import tiny_model
 
 TOKENS = 60
 LIMITS = Limits(TOKENS, TOKENS, guarded=False)
@@ -27,14 +27,7 @@ SAMPLES_PER_TOKEN = 960
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     torch.set_num_threads(1)
     folder = tmp_path_factory.mktemp("model")
-    random_model.write(folder / "published", "tiny", seed=0)
-    convert.prepare(
-        folder / "published",
-        folder / "prepared",
-        enrolment=False,
-        version="test",
-        progress=lambda step, done, total: None,
-    )
+    tiny_model.make(folder)
     return folder
 
 
@@ -160,7 +153,7 @@ def test_numbers_are_read_and_annotations_kept() -> None:
     assert pieces_of("Es kostet 25 Euro.", "de") == ["Es kostet 25 Euro."]
 
 
-@pytest.mark.parametrize(("tokens", "left"), [(75, 75), (78, 78), (100, 78), (130, 128), (20, 20)])
+@pytest.mark.parametrize(("tokens", "left"), [(75, 75), (78, 75), (74, 74), (130, 125), (20, 20)])
 def test_a_prompt_is_cut_only_where_enough_of_the_voice_is_left(tokens: int, left: int) -> None:
     prompt = FlowPrompt(torch.zeros(tokens, dtype=torch.long), torch.zeros(2 * tokens, 80), torch.ones(192))
     assert len(reusable(prompt).tokens) == left

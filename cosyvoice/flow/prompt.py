@@ -7,7 +7,6 @@ from torch import Tensor
 from cosyvoice.config import MEL_BINS, MEL_FRAMES_PER_TOKEN, SPEAKER_DIM, SPEECH_CODEBOOK
 from cosyvoice.errors import VoiceError
 from cosyvoice.flow.attention import CHUNK_FRAMES
-from cosyvoice.flow.lookahead import AHEAD_TOKENS
 
 
 @dataclass(frozen=True)
@@ -47,13 +46,12 @@ def checked_prompt(tokens: Tensor, mel: Tensor, embedding: Tensor) -> FlowPrompt
 
 
 def fitted(prompt: FlowPrompt) -> FlowPrompt:
-    """The end of the prompt, as much as makes its last chunk a whole one: all but 6 of its frames are reused.
+    """The end of the prompt, in whole chunks of a second, all of which a closed prompt computes once.
 
-    Of a prompt of 75 tokens 53 are left, of 78 all. Speech after a prompt that does not fit costs up to a
-    second more, for the frames of a chunk that it shares with the prompt. A prompt below a chunk stays.
+    Of a prompt of 80 tokens 75 are left. A prompt below a chunk stays.
     """
     chunk_tokens = CHUNK_FRAMES // MEL_FRAMES_PER_TOKEN
-    surplus = (len(prompt.tokens) - AHEAD_TOKENS) % chunk_tokens
-    if len(prompt.tokens) < chunk_tokens + AHEAD_TOKENS:
+    if len(prompt.tokens) < chunk_tokens:
         return prompt
+    surplus = len(prompt.tokens) % chunk_tokens
     return FlowPrompt(prompt.tokens[surplus:], prompt.mel[MEL_FRAMES_PER_TOKEN * surplus :], prompt.embedding)

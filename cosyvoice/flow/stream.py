@@ -17,14 +17,28 @@ from cosyvoice.quality import EXACT, Quality
 
 
 def prepare_prompt(
-    flow: Flow, prompt: FlowPrompt, quality: Quality, keep: Keeping = Keeping.INT8
+    flow: Flow,
+    prompt: FlowPrompt,
+    quality: Quality,
+    keep: Keeping = Keeping.INT8,
+    *,
+    closed: bool = False,
 ) -> FlowState:
     """The state after the prompt's finished chunks, which no text can change: for all that the voice says.
 
-    `keep`: how the past is kept. With whole attention, `synthesize` cannot use it and streams can.
+    With whole attention, `synthesize` cannot use it and streams can.
+
+    Args:
+        flow: the network.
+        prompt: the voice; `fitted`, where `closed`.
+        quality: the schedule.
+        keep: how the past is kept.
+        closed: the prompt's last three tokens look ahead at nothing, where they would look at the text. That
+            is not quite what was published, and makes the last chunk of the prompt a finished one: a chunk
+            less to compute for each announcement.
     """
     state = at_beginning(prompt, quality)
-    last = _finished_frames(len(prompt.tokens))
+    last = _finished_frames(len(prompt.tokens) + (AHEAD_TOKENS if closed else 0))
     if last > 0:
         _, state = denoise(flow, state, prompt.tokens, last, CHUNKED, keep)
     return state

@@ -115,6 +115,9 @@ def _distances(compared: Mapping[str, Mapping[str, float]]) -> Iterator[Measure]
             what=f"{name}: mel correlation to exact", value=round(found["correlation_to_exact"], 4), unit=""
         )
         yield Measure(
+            what=f"{name}: speaker cosine to exact", value=round(found["speaker_to_exact"], 4), unit=""
+        )
+        yield Measure(
             what=f"{name}: loudness to exact", value=round(found["loudness_to_exact_db"], 2), unit="dB"
         )
 

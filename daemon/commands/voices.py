@@ -17,6 +17,7 @@ from daemon import configfile
 from daemon.commands import say
 from daemon.config import Config
 from daemon.errors import CosyvoicedError
+from daemon.storage.phrases import PhraseCache
 from daemon.synthesis import cosyvoice3
 from daemon.synthesis.builtin.voices import VOICES
 
@@ -71,9 +72,13 @@ def remove(path: Path, name: str) -> int:
     if voices.path(name).stem != name:
         raise CosyvoicedError(f"nothing is removed: write the name as it is, '{voices.path(name).stem}'")
     voices.remove(name)
-    phrases = options.phrases_dir(config, dict(os.environ))
     print(f"Removed {voices.path(name)}.")
-    print(f"What it has said stays in {options.outputs_dir(config)} and {phrases} until it is pruned by age.")
+    cache = PhraseCache(options.phrases_dir(config, dict(os.environ)))
+    try:
+        print(f"Removed {cache.forget(voices.path(name).stem)} phrases of it from the cache.")
+    except OSError as error:
+        raise CosyvoicedError(f"{cache.folder} cannot be cleared of it: {error.strerror}") from error
+    print(f"WAV files that it has spoken stay in {options.outputs_dir(config)} until they are pruned.")
     return 0
 
 

@@ -58,6 +58,19 @@ class PhraseCache:
         for path in (self.wav(phrase_key), self.wav(phrase_key).with_suffix(".json")):
             path.unlink(missing_ok=True)
 
+    def forget(self, voice: str) -> int:
+        """Drops all that a voice has said; how many phrases that were. Raises `OSError`."""
+        forgotten = 0
+        for description in self.folder.glob("*.json"):
+            try:
+                phrase = msgspec.json.decode(description.read_bytes(), type=Phrase)
+            except (FileNotFoundError, msgspec.DecodeError):
+                continue
+            if phrase.voice == voice:
+                self.drop(description.stem)
+                forgotten += 1
+        return forgotten
+
     def describe(self, phrase_key: str, phrase: Phrase) -> None:
         """Writes what belongs to a phrase; to be called before its WAV is put in place."""
         path = self.wav(phrase_key).with_suffix(".json")

@@ -33,7 +33,7 @@ def test_a_good_prompt_passes_in_the_types_of_the_network() -> None:
     assert (prompt.tokens.dtype, prompt.mel.dtype, prompt.frames) == (torch.int64, torch.float32, 4)
 
 
-@pytest.mark.parametrize(("before", "after"), [(0, 0), (27, 27), (28, 28), (52, 28), (75, 53), (78, 78)])
+@pytest.mark.parametrize(("before", "after"), [(0, 0), (24, 24), (25, 25), (49, 25), (75, 75), (78, 75)])
 def test_a_fitted_prompt_is_the_end_of_the_prompt(before: int, after: int) -> None:
     whole = FlowPrompt(
         torch.arange(before), torch.arange(2.0 * before)[:, None].expand(-1, 80), torch.ones(192)
@@ -43,6 +43,7 @@ def test_a_fitted_prompt_is_the_end_of_the_prompt(before: int, after: int) -> No
     assert prompt.mel[:, 0].tolist() == list(range(2 * (before - after), 2 * before))
 
 
-def test_of_a_fitted_prompt_all_but_six_frames_are_kept(flow: Flow, prompt: FlowPrompt) -> None:
+def test_a_fitted_prompt_is_kept_whole_where_it_is_closed(flow: Flow, prompt: FlowPrompt) -> None:
     whole = fitted(prompt)
-    assert whole.frames - prepare_prompt(flow, whole, FAST).past.frames == 6
+    assert prepare_prompt(flow, whole, FAST, closed=True).past.frames == whole.frames
+    assert prepare_prompt(flow, whole, FAST).past.frames == whole.frames - 50

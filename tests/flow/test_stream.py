@@ -19,6 +19,7 @@ from cosyvoice.flow.stream import FlowStream, prepare_prompt, synthesize, synthe
 from cosyvoice.quality import BALANCED, EXACT, FAST, Quality, all_times
 
 TOLERANCE = 1e-4  # greatest absolute difference, all in float32
+CLOSED_CORRELATION = 0.9999
 INT8_TOLERANCE = 0.005  # with the past in int8; mels range over some 12
 
 
@@ -83,6 +84,20 @@ def test_a_past_in_int8_hardly_moves_the_mel(
     expected = masked(flow, prompt, tokens, quality)
     assert not torch.equal(mel, expected)
     torch.testing.assert_close(mel, expected, atol=INT8_TOLERANCE, rtol=0)
+
+
+@pytest.mark.parametrize("quality", [BALANCED, FAST], ids=lambda quality: quality.name)
+def test_closing_the_prompt_hardly_moves_the_mel(
+    flow: Flow, prompt: FlowPrompt, tokens: list[int], quality: Quality
+) -> None:
+    closed = prepare_prompt(flow, prompt, quality, Keeping.FLOAT32, closed=True)
+
+    mel = torch.cat(list(hop_by_hop(FlowStream(flow, closed, Keeping.FLOAT32), tokens, 28)), dim=2)
+
+    expected = masked(flow, prompt, tokens, quality)
+    assert not torch.equal(mel, expected)
+    both = torch.stack((mel.flatten(), expected.flatten()))
+    assert torch.corrcoef(both)[0, 1] > CLOSED_CORRELATION
 
 
 def test_only_whole_chunks_come_before_the_end(flow: Flow, prompt: FlowPrompt, tokens: list[int]) -> None:

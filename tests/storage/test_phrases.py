@@ -98,3 +98,16 @@ def test_a_copy_that_fails_leaves_nothing_behind(cache: PhraseCache, tmp_path: P
 def test_a_missing_source_is_an_error(cache: PhraseCache, tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError):
         phrases.copy(cache.wav("k"), tmp_path / "out.wav")
+
+
+def test_what_a_voice_has_said_is_forgotten(tmp_path: Path) -> None:
+    cache = PhraseCache(tmp_path)
+    cache.start()
+    for name, voice in (("a", "mama"), ("b", "heart"), ("c", "mama")):
+        cache.wav(name).write_bytes(b"RIFF")
+        cache.describe(
+            name, Phrase(engine="e", voice=voice, sample_rate_hz=24000, duration_s=1.0, degraded=())
+        )
+    (tmp_path / "d.json").write_text("damaged")
+    assert cache.forget("mama") == 2
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["b.json", "b.wav", "d.json"]

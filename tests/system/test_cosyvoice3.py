@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from cosyvoice.weights import convert, random_model
+from tests import tiny_model
 from tests.system.device import OWN, Device, wait_for
 
 RECORDED = "今天天气真好，我们一起出去走走，顺便买点水果吧。"
@@ -33,14 +33,7 @@ def enrol(device: Device, name: str) -> None:
 @pytest.fixture(scope="module")
 def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("model")
-    random_model.write(folder / "published", "tiny", seed=0)
-    convert.prepare(
-        folder / "published",
-        folder / "prepared",
-        enrolment=True,
-        version="test",
-        progress=lambda step, done, total: None,
-    )
+    tiny_model.make(folder, enrolment=True)
     return folder / "prepared"
 
 

@@ -5,6 +5,7 @@ request -> voice file -> cosyvoice.engine -> samples, held back on a slow machin
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
@@ -63,9 +64,9 @@ class CosyVoice3Engine:
             loaded = model.load(self._options.model_dir, self._options.threads, progress)
         except CosyVoiceError as error:
             raise EngineError(str(error)) from error
-        for language in LANGUAGES_WITH_RULES:
-            normalize.load(language)
         model.settle()
+        # Ready without them: they are there before the first text has come through.
+        threading.Thread(target=_load_rules, name="text rules", daemon=True).start()
         self._speaker = CosyVoice(loaded, QUALITIES[self._options.quality])
 
     def voices(self) -> list[VoiceInfo]:
@@ -116,6 +117,11 @@ class CosyVoice3Engine:
     def _facts(self) -> EngineFacts | None:
         options = self._options
         return facts.find(options.model_dir, self._store.folder, options.quality)
+
+
+def _load_rules() -> None:
+    for language in LANGUAGES_WITH_RULES:
+        normalize.load(language)
 
 
 def _voice(read: VoiceProfile) -> Voice:
