@@ -4,10 +4,8 @@ All give the same product but for the rounding of the rows. Which is fastest dif
 processor, by an order of magnitude and not always in favour of int8, so `choose` measures.
 """
 
-import threading
 import warnings
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from functools import partial
 
 import torch
@@ -23,47 +21,24 @@ Product = Callable[[Tensor], Tensor]  # (..., K) float32 -> (..., N) float32
 Pack = Callable[[Tensor, Tensor, Tensor | None], Product]  # weight, scale, bias -> its product
 
 
-class _Backend:
-    """PyTorch's one switch for the backend, shared by threads that pack for the same one at a time."""
-
-    def __init__(self) -> None:
-        self._turn = threading.Condition()
-        self._users = 0
-
-    @contextmanager
-    def use(self, backend: str) -> Iterator[None]:
-        with self._turn:
-            self._turn.wait_for(lambda: self._users == 0 or torch.backends.quantized.engine == backend)
-            torch.backends.quantized.engine = backend
-            self._users += 1
-        try:
-            yield
-        finally:
-            with self._turn:
-                self._users -= 1
-                self._turn.notify_all()
-
-
-_BACKEND = _Backend()
-_WARNINGS = threading.Lock()
-
-
 def dynamic(backend: str, weight: Tensor, scale: Tensor, bias: Tensor | None) -> Product:
     """int8 by int8, with one scale for all rows of a call; packs a copy of the weight.
 
     Backends: fbgemm and onednn on x86-64, qnnpack on ARM.
     """
-    # Quantised tensors are deprecated, and there is nothing else of their speed so far. Python's filter of
-    # warnings is one for all threads.
-    with _WARNINGS, warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)
-        quantized = torch._make_per_channel_quantized_tensor(
-            weight, scale.double(), torch.zeros(len(scale), dtype=torch.long), 0
-        )
-    with _BACKEND.use(backend):
+    before = torch.backends.quantized.engine
+    torch.backends.quantized.engine = backend
+    try:
+        with warnings.catch_warnings():  # deprecated, and without a successor of its speed so far
+            warnings.simplefilter("ignore", UserWarning)
+            quantized = torch._make_per_channel_quantized_tensor(
+                weight, scale.double(), torch.zeros(len(scale), dtype=torch.long), 0
+            )
         packed = torch.ops.quantized.linear_prepack(quantized, bias)
-    if backend == "onednn":  # it keeps the weight beside its packed copy and never looks at it again
-        quantized.untyped_storage().resize_(0)
+        if backend == "onednn":  # it keeps the weight beside its packed copy and never looks at it again
+            quantized.untyped_storage().resize_(0)
+    finally:
+        torch.backends.quantized.engine = before
     product = torch.ops.quantized.linear_dynamic.default
     return lambda x: product(x, packed)
 

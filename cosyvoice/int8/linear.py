@@ -1,9 +1,7 @@
 """A linear layer with an 8-bit weight, in the place of an `nn.Linear`."""
 
 from collections.abc import Callable, Mapping
-from concurrent.futures import ThreadPoolExecutor
 
-import torch
 from torch import Tensor, nn
 
 from cosyvoice.int8.kernels import KERNELS, Product
@@ -62,16 +60,14 @@ def fill(
 ) -> None:
     """Fills a module built on the meta device: int8 layers where a weight has a scale, else as it is.
 
-    Each tensor is asked for once, so that a `tensors` that reads from a file holds few of them at a time.
+    Each tensor is asked for once, so that a `tensors` that reads from a file never holds two of them.
 
     Raises:
         RuntimeError: a tensor is missing or unexpected, as `nn.Module.load_state_dict` tells it.
     """
     quantized = [name.removesuffix(SCALE) for name in tensors if name.endswith(SCALE)]
-    with ThreadPoolExecutor(torch.get_num_threads()) as packers:
-        layers = packers.map(lambda name: make(tensors, name, kernel_of, rows_apart), quantized)
-        for name, layer in zip(quantized, layers, strict=True):
-            module.set_submodule(name, layer)
+    for name in quantized:
+        module.set_submodule(name, make(tensors, name, kernel_of, rows_apart))
     inside = {name + end for name in quantized for end in (WEIGHT, SCALE, BIAS)}
     rest = {name: tensors[name] for name in tensors if name not in inside}
     module.load_state_dict(rest, strict=True, assign=True)

@@ -21,7 +21,7 @@ from daemon.synthesis.process import WorkerProcess
 
 MEASURE_DEADLINE_S = 1800.0
 READY_DEADLINE_S = 300.0
-SPIN_COUNT = "1000"  # as the worker sets it
+SPIN_COUNT = "5000"  # as the worker sets it
 QUALITIES = ("exact", "balanced", "fast")
 STAGES = ("llm", "flow", "vocoder")
 SIZE = "full"

@@ -45,7 +45,7 @@ EngineFactory = Callable[[EngineOptions], Engine]
 
 NICENESS = 5  # below the speaker process and the daemon, above batch work: playback must not stutter
 PCM_PEAK = 2**15 - 1
-SPIN_COUNT = "1000"  # some microseconds
+SPIN_COUNT = "5000"  # about 0.1 ms: longer than from layer to layer, shorter than a turn of the scheduler
 
 EXIT_LEFT, EXIT_BROKEN, EXIT_DEAF = 0, 1, 3  # 2 is argparse's
 
