@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+UNKNOWN_RTF = float("inf")
 MARGIN = 1.1  # the machine may turn out slower by this much
 
 # Seconds of speech: a Mandarin syllable, a Latin letter, at an ordinary pace.
@@ -13,7 +14,7 @@ LETTER_S = 0.07
 class Pace:
     """How fast this machine makes speech, and how much there is to make."""
 
-    rtf: float  # seconds of work for a second of speech
+    rtf: float  # seconds of work for a second of speech; `UNKNOWN_RTF`: what is made is heard at its end
     expected_s: float  # of speech, in all
 
 
@@ -23,6 +24,8 @@ def may_begin(ready_s: float, hop_s: float, pace: Pace) -> bool:
     The k-th hop must be there before all earlier sound has played, for the first of them as for the last:
     k * hop * rtf <= ready + (k - 1) * hop.
     """
+    if pace.rtf == UNKNOWN_RTF:
+        return False
     rest_s = max(0.0, pace.expected_s - ready_s)
     if rest_s == 0:
         return True

@@ -2,7 +2,7 @@
 
 import pytest
 
-from cosyvoice.pacing import MARGIN, Pace, expected_s, may_begin
+from cosyvoice.pacing import MARGIN, UNKNOWN_RTF, Pace, expected_s, may_begin
 
 HOP_S = 1.0
 
@@ -30,6 +30,10 @@ def test_a_slow_machine_waits_longer_for_longer_speech() -> None:
 
 def test_all_that_there_is_may_begin_at_any_pace() -> None:
     assert may_begin(4.0, HOP_S, Pace(rtf=100.0, expected_s=4.0))
+
+
+def test_at_an_unknown_pace_nothing_begins_before_the_end() -> None:
+    assert not may_begin(10.0, HOP_S, Pace(UNKNOWN_RTF, expected_s=4.0))
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,8 @@ from pathlib import Path
 
 import pytest
 
-from daemon.synthesis.cosyvoice3.memory import UNKNOWN_RTF, PaceMemory
+from cosyvoice.pacing import UNKNOWN_RTF
+from daemon.synthesis.cosyvoice3.memory import PaceMemory
 
 
 def test_nothing_is_known_at_first(tmp_path: Path) -> None:

@@ -5,9 +5,10 @@ from pathlib import Path
 
 import msgspec
 
+from cosyvoice.pacing import UNKNOWN_RTF
+
 log = logging.getLogger(__name__)
 
-UNKNOWN_RTF = float("inf")  # the very first announcement is made whole before it is heard
 NEW_SHARE = 0.3  # of the last announcement in the average: one hot minute must not decide
 WORTH_WRITING = 0.05  # a relative change; spares the SD card
 
