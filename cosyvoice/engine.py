@@ -71,7 +71,7 @@ class Utterance:
 
 @dataclass
 class StageTimes:
-    """Seconds of work by stage, and of speech, since the last `clear`."""
+    """Seconds of work by stage, and of speech, so far."""
 
     llm_s: float = 0.0
     flow_s: float = 0.0

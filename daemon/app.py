@@ -261,10 +261,12 @@ class App:
             ("results", self._results.run),
             ("status", self._status.run),
             ("pruning", self._prune),
-            ("voices", self._look_for_voices),
             ("quiet hours", quiet_clock.run),
         ):
             self._tasks.keep(name, loop)
+
+        if self._engines.enrols:
+            self._tasks.keep("voices", self._look_for_voices)
 
     async def _look_for_voices(self) -> None:
         """A voice that was added, changed or removed meanwhile needs no restart."""

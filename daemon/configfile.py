@@ -153,8 +153,10 @@ def _check_ready(config: Config) -> Iterator[str]:
         lacking = cosyvoice3.missing(options.model_dir(config, state_dir))
         if lacking is not None:
             yield f"engine: cosyvoice3 cannot be used yet: {lacking}."
+    if config.voice == "auto":
+        return
     known = [voice for engine in engines.find(config, state_dir) for voice in engine.voices]
-    if config.voice != "auto" and config.voice not in known:
+    if config.voice not in known:
         yield f"voice: there is no voice '{config.voice}'{wording.did_you_mean(config.voice, known)}"
 
 

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from cosyvoice.quality import QUALITIES
 from daemon.commands import bench_cosyvoice3
 
 
@@ -25,6 +26,6 @@ def test_it_measures_every_stage(monkeypatch: pytest.MonkeyPatch, capsys: pytest
 
 def test_the_stages_are_drawn(tmp_path: Path) -> None:
     stages = dict.fromkeys(bench_cosyvoice3.STAGES, 0.5)
-    measured = dict.fromkeys(("as_published", *bench_cosyvoice3.QUALITIES), stages)
+    measured = dict.fromkeys(("as_published", *QUALITIES), stages)
     bench_cosyvoice3._draw(measured, tmp_path / "shares.png")
     assert (tmp_path / "shares.png").read_bytes().startswith(b"\x89PNG")

@@ -17,10 +17,11 @@ import numpy.typing as npt
 from safetensors import SafetensorError
 from safetensors.numpy import load, save
 
+from cosyvoice import folders
 from cosyvoice.config import MEL_FRAMES_PER_TOKEN, SPEECH_CODEBOOK
 from cosyvoice.errors import VoiceError
 from cosyvoice.voices.index import VoiceHeader, metadata, open_private, parse
-from cosyvoice.voices.store import give_to_owner_of, sync_folder
+from cosyvoice.voices.store import give_to_owner_of
 
 Floats = npt.NDArray[np.float32]
 Ints = npt.NDArray[np.int32]
@@ -108,4 +109,4 @@ def _replace(path: Path, data: bytes) -> None:
         with contextlib.suppress(FileNotFoundError):
             Path(temporary).unlink()
         raise
-    sync_folder(path.parent)
+    folders.sync(path.parent)

@@ -4,6 +4,7 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
+from cosyvoice import folders
 from cosyvoice.errors import VoiceError
 from cosyvoice.voices import names
 from cosyvoice.voices.index import SUFFIX, VoiceHeader, read_header
@@ -70,7 +71,7 @@ class VoiceStore:
         path = self.path(name)
         try:
             path.unlink()
-            sync_folder(self.folder)
+            folders.sync(self.folder)
         except FileNotFoundError as error:
             raise VoiceError([f"there is no voice '{path.stem}'"]) from error
         except OSError as error:
@@ -82,15 +83,6 @@ def give_to_owner_of(folder: Path, made: Path | int) -> None:
     if os.geteuid() == 0:
         owner = folder.stat()
         os.chown(made, owner.st_uid, owner.st_gid)
-
-
-def sync_folder(folder: Path) -> None:
-    """Makes what was just renamed or removed in a folder outlast a power cut."""
-    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
 
 
 def _is_voice(path: Path) -> bool:

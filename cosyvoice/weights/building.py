@@ -8,6 +8,7 @@ import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
+from cosyvoice import folders
 from cosyvoice.errors import ModelError
 from cosyvoice.weights import manifest
 
@@ -35,14 +36,14 @@ def atomic_folder(target: Path) -> Iterator[Path]:
             try:
                 yield partial
                 for folder in (partial, *(path for path in partial.rglob("*") if path.is_dir())):
-                    _sync_folder(folder)
+                    folders.sync(folder)
             except BaseException:
                 shutil.rmtree(partial, ignore_errors=True)
                 raise
             if target.exists():
                 target.rename(old)
             partial.rename(target)
-            _sync_folder(target.parent)
+            folders.sync(target.parent)
             shutil.rmtree(old, ignore_errors=True)
     except OSError as error:
         raise ModelError([f"{error.filename or target} cannot be written: {error.strerror}"]) from error
@@ -100,11 +101,3 @@ def sha256(path: Path) -> str:
     """Raises `OSError`."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
-
-
-def _sync_folder(folder: Path) -> None:
-    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

@@ -11,7 +11,8 @@ from torch import Tensor
 
 from cosyvoice.weights.layout import Stored
 
-_DTYPES = {torch.float32: "F32", torch.int8: "I8"}
+DTYPES = {"F32": torch.float32, "I8": torch.int8}  # by their names in the format
+_NAMES = {dtype: name for name, dtype in DTYPES.items()}
 _ALIGNMENT_BYTES = (
     64  # of the data, a cache line; tensors follow each other without gaps, as the format wants
 )
@@ -56,7 +57,7 @@ def _header(layout: Mapping[str, Stored], offsets: Mapping[str, int]) -> bytes:
     text = json.dumps(
         {
             name: {
-                "dtype": _DTYPES[layout[name].dtype],
+                "dtype": _NAMES[layout[name].dtype],
                 "shape": layout[name].shape,
                 "data_offsets": [offset, offset + layout[name].nbytes],
             }

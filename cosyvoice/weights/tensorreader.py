@@ -10,8 +10,8 @@ from torch import Tensor
 
 from cosyvoice.errors import ModelError
 from cosyvoice.weights import manifest
+from cosyvoice.weights.tensorfile import DTYPES
 
-_DTYPES = {"F32": torch.float32, "I8": torch.int8}
 _LENGTH_BYTES = 8  # of the header, before it
 
 
@@ -39,7 +39,7 @@ class TensorReader(Mapping[str, Tensor]):
     def __getitem__(self, name: str) -> Tensor:
         """Raises `KeyError`, or `ModelError`: the file is damaged."""
         entry = self._entries[name]
-        tensor = torch.empty(entry["shape"], dtype=_DTYPES[entry["dtype"]], device="cpu")
+        tensor = torch.empty(entry["shape"], dtype=DTYPES[entry["dtype"]], device="cpu")
         view = memoryview(tensor.flatten().view(torch.uint8).numpy())  # type: ignore[arg-type] # it is one
         try:
             with self._path.open("rb", buffering=0) as file:
@@ -56,10 +56,10 @@ class TensorReader(Mapping[str, Tensor]):
     def mapped(self, name: str) -> Tensor:
         """A tensor that stays on the disk: only the parts that are looked at take memory."""
         entry = self._entries[name]
-        dtype = {"I8": np.int8, "F32": np.float32}[entry["dtype"]]
-        offset = self._data + entry["data_offsets"][0]
+        begin, end = entry["data_offsets"]
         # Copy on write, since PyTorch takes no memory that must not be written; nobody does.
-        return torch.from_numpy(np.memmap(self._path, dtype, "c", offset, tuple(entry["shape"])))
+        mapped = np.memmap(self._path, np.uint8, "c", self._data + begin, end - begin)
+        return torch.from_numpy(mapped).view(DTYPES[entry["dtype"]]).view(entry["shape"])
 
     def shape(self, name: str) -> tuple[int, ...]:
         """Without reading it."""

@@ -14,15 +14,16 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from cosyvoice.quality import DEFAULT, QUALITIES
 from daemon.children.child import ChildError
 from daemon.commands.measures import Measure, report
 from daemon.errors import CosyvoicedError
+from daemon.synthesis.cosyvoice3 import facts
+from daemon.synthesis.engine import EngineOptions
 from daemon.synthesis.process import WorkerProcess
 
 MEASURE_DEADLINE_S = 1800.0
 READY_DEADLINE_S = 300.0
-SPIN_COUNT = "5000"  # as the worker sets it
-QUALITIES = ("exact", "balanced", "fast")
 STAGES = ("llm", "flow", "vocoder")
 SIZE = "full"
 MIB = 2**20
@@ -124,13 +125,8 @@ def _distances(compared: Mapping[str, Mapping[str, float]]) -> Iterator[Measure]
 
 async def _ready_s(state: Path, prepared: Path, threads: int) -> float:
     """Seconds from starting the daemon's worker process to its READY."""
-    worker = WorkerProcess(
-        "daemon.synthesis.worker",
-        (
-            *("--engine", "cosyvoice3", "--state", str(state), "--threads", str(threads)),
-            *("--model", str(prepared)),
-        ),
-    )
+    options = EngineOptions(state, threads, prepared, DEFAULT.name)
+    worker = WorkerProcess("daemon.synthesis.worker", options.arguments(facts.NAME))
     began_s = time.monotonic()
     try:
         await worker.start(READY_DEADLINE_S)
@@ -166,7 +162,7 @@ def _python(*arguments: str) -> str:
     try:
         done = subprocess.run(
             [sys.executable, *arguments],
-            env={**os.environ, "GOMP_SPINCOUNT": SPIN_COUNT},  # as the worker has it
+            env={**os.environ, "GOMP_SPINCOUNT": facts.SPIN_COUNT},  # as the worker has it
             capture_output=True,
             text=True,
             timeout=MEASURE_DEADLINE_S,

@@ -1,6 +1,5 @@
 """The part of `cosyvoiced doctor` that looks at CosyVoice3: its libraries, its model, this machine."""
 
-import importlib.util
 import os
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,16 +14,13 @@ from daemon.synthesis import cosyvoice3, engines
 from daemon.synthesis.cosyvoice3 import facts
 from daemon.watch import sensors
 
-_INSTALL = ".venv/bin/pip install -e '.[cosyvoice3]'"
-
 
 def examine(config: Config) -> Iterator[Finding]:
     """What CosyVoice3 lacks is a problem where the configuration asks for it, and a note elsewhere."""
     state_dir = options.state_dir(config, dict(os.environ))
     folder = options.model_dir(config, state_dir)
-    absent = [name for name in facts.LIBRARIES if importlib.util.find_spec(name) is None]
-    if absent:
-        yield _lacking(config, f"cosyvoice3 lacks {', '.join(absent)}", _INSTALL)
+    if absent := facts.absent():
+        yield _lacking(config, f"cosyvoice3 lacks {', '.join(absent)}", facts.INSTALL)
         return
     if not manifest.exists(folder):
         do = "cosyvoiced model prepare DIR, see docs/model.md"
@@ -44,7 +40,7 @@ def examine(config: Config) -> Iterator[Finding]:
         return
     yield Finding(part="model", level="ok", what=f"cosyvoice3 speaks from {folder} ({found.model})")
     yield from _voices(config, found, folder, state_dir)
-    if kernels is None or kernel_choice.is_stale(kernels, _threads(config)):
+    if kernels is None or kernel_choice.is_stale(kernels, engines.threads(config)):
         yield Finding(
             part="model",
             level="note",
@@ -70,12 +66,12 @@ def _voices(config: Config, found: manifest.Manifest, folder: Path, state_dir: P
         )
     if not found.can_enrol:
         yield Finding(part="model", level="note", what="voices cannot be added: made with --no-enrolment")
-    elif importlib.util.find_spec("soundfile") is None:
-        yield Finding(part="model", level="note", what="adding voices needs soundfile", do=_INSTALL)
+    elif facts.absent(("soundfile",)):
+        yield Finding(part="model", level="note", what="adding voices needs soundfile", do=facts.INSTALL)
 
 
 def _memory(config: Config) -> Iterator[Finding]:
-    free_bytes = sensors.read(Path(config.watch.root)).memory_available_bytes
+    free_bytes = sensors.memory_available_bytes(Path(config.watch.root))
     if config.engine != "builtin" and free_bytes is not None and free_bytes < facts.MEMORY_BYTES:
         free, needed = free_bytes // 2**20, facts.MEMORY_BYTES // 2**20
         yield _lacking(
@@ -83,7 +79,3 @@ def _memory(config: Config) -> Iterator[Finding]:
             f"{free} MiB are free; cosyvoice3 wants {needed}, else the built-in engine speaks",
             "stop other programs",
         )
-
-
-def _threads(config: Config) -> int:
-    return engines.threads(config)

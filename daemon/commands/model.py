@@ -3,18 +3,14 @@
 PyTorch is imported where it is needed: the daemon's own modules never load it.
 """
 
-import importlib.util
 import json
 import os
 import sys
-from collections.abc import Callable
-from functools import wraps
 from pathlib import Path
-from typing import Any, ParamSpec
+from typing import Any
 
 import msgspec
 
-from cosyvoice.errors import CosyVoiceError
 from cosyvoice.weights import kernel_choice, manifest
 from cosyvoice.weights.kernel_choice import KernelChoice
 from daemon import __version__, configfile
@@ -25,30 +21,9 @@ from daemon.errors import CosyvoicedError
 from daemon.synthesis import engines
 from daemon.synthesis.cosyvoice3 import facts
 
-Arguments = ParamSpec("Arguments")
 
-
-def _told(command: Callable[Arguments, None]) -> Callable[Arguments, int]:
-    """Makes a command's exit code: 1 after the model's faults, a line each."""
-
-    @wraps(command)
-    def run(*args: Arguments.args, **kwargs: Arguments.kwargs) -> int:
-        try:
-            command(*args, **kwargs)
-        except CosyVoiceError as error:
-            for line in str(error).splitlines():
-                print(f"cosyvoiced: {line}", file=sys.stderr)
-            return 1
-        return 0
-
-    return run
-
-
-@_told
-def prepare(
-    config_path: Path, source: Path, to: Path | None, threads: int | None, *, enrolment: bool
-) -> None:
-    """Raises `CosyvoicedError`."""
+def prepare(config_path: Path, source: Path, to: Path | None, threads: int | None, *, enrolment: bool) -> int:
+    """0, or raises `CosyvoicedError` or `CosyVoiceError`."""
     _need_libraries()
     import torch
 
@@ -61,21 +36,23 @@ def prepare(
     with ProgressBar(sys.stdout) as bar:
         made = convert.prepare(source, folder, enrolment=enrolment, version=__version__, progress=bar.show)
     print(f"{made.model} is prepared in {folder}")
-    _tune(folder, made, threads)
+    return _tune(folder, made, threads)
 
 
-@_told
-def tune(config_path: Path, folder: Path | None, threads: int | None) -> None:
-    """Raises `CosyvoicedError`."""
+def tune(config_path: Path, folder: Path | None, threads: int | None) -> int:
+    """0, or raises `CosyvoicedError` or `CosyVoiceError`."""
     _need_libraries()
     config = _config(config_path, needed=folder is None)
     folder = folder or _folder(config)
-    _tune(folder, manifest.read(folder), _threads(config, threads))
+    return _tune(folder, manifest.read(folder), _threads(config, threads))
 
 
-@_told
-def verify(config_path: Path, folder: Path | None) -> None:
-    """A prepared folder to the last byte, or a published one as `prepare` would. Raises `CosyvoicedError`."""
+def verify(config_path: Path, folder: Path | None) -> int:
+    """A prepared folder to the last byte, or a published one as `prepare` would.
+
+    Raises:
+        CosyvoicedError, CosyVoiceError: what is wrong with it.
+    """
     _need_libraries()
     from cosyvoice.weights import published
     from cosyvoice.weights import verify as verification
@@ -84,15 +61,15 @@ def verify(config_path: Path, folder: Path | None) -> None:
     if folder.is_dir() and not manifest.exists(folder) and any(folder.glob("*.pt")):
         published.open_folder(folder, enrolment=True)
         print(f"{folder} is complete: cosyvoiced model prepare '{folder}'")
-        return
+        return 0
     with ProgressBar(sys.stdout) as bar:
         found = verification.verify(folder, bar.show)
     print(f"{folder}: all {len(found.files)} files are well")
+    return 0
 
 
-@_told
-def info(config_path: Path, folder: Path | None, *, as_json: bool) -> None:
-    """Raises `CosyvoicedError`."""
+def info(config_path: Path, folder: Path | None, *, as_json: bool) -> int:
+    """0, or raises `CosyvoicedError` or `CosyVoiceError`."""
     config = _config(config_path, needed=folder is None)
     folder = folder or _folder(config)
     found = manifest.read(folder)
@@ -111,6 +88,7 @@ def info(config_path: Path, folder: Path | None, *, as_json: bool) -> None:
         "kernels_fit": fit,
     }
     print(json.dumps(shown, ensure_ascii=False, indent=2) if as_json else _table(shown, kernels, fit=fit))
+    return 0
 
 
 def _table(shown: dict[str, Any], kernels: KernelChoice | None, *, fit: bool) -> str:
@@ -132,17 +110,17 @@ def _table(shown: dict[str, Any], kernels: KernelChoice | None, *, fit: bool) ->
     return "\n".join(lines)
 
 
-@_told
-def random(folder: Path, size: str, seed: int) -> None:
-    """Raises `CosyvoicedError`."""
+def random(folder: Path, size: str, seed: int) -> int:
+    """0, or raises `CosyvoicedError` or `CosyVoiceError`."""
     _need_libraries()
     from cosyvoice.weights import random_model
 
     random_model.write(folder, size, seed)
     print(f"{folder} holds random weights, which speak nonsense: cosyvoiced model prepare '{folder}'")
+    return 0
 
 
-def _tune(folder: Path, found: manifest.Manifest, threads: int) -> None:
+def _tune(folder: Path, found: manifest.Manifest, threads: int) -> int:
     from cosyvoice.weights import tune as measuring
 
     print(f"measuring the kernels with {threads} threads...", flush=True)
@@ -153,14 +131,12 @@ def _tune(folder: Path, found: manifest.Manifest, threads: int) -> None:
         raise CosyvoicedError(f"{folder} cannot be written: {error.strerror}") from error
     used = sorted({kernel for chosen in choice.kernels.values() for kernel in chosen.values()})
     print(f"fastest on {choice.machine}: {', '.join(used)}")
+    return 0
 
 
 def _need_libraries() -> None:
-    absent = [name for name in facts.LIBRARIES if importlib.util.find_spec(name) is None]
-    if absent:
-        raise CosyvoicedError(
-            f"{', '.join(absent)} must be installed: .venv/bin/pip install -e '.[cosyvoice3]'"
-        )
+    if (sentence := facts.to_install()) is not None:
+        raise CosyvoicedError(sentence)
 
 
 def _config(path: Path, *, needed: bool) -> Config:

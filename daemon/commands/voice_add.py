@@ -1,6 +1,5 @@
 """`cosyvoiced voices add`: has a recording made into a voice, in a process of its own."""
 
-import importlib.util
 import json
 import os
 import signal
@@ -19,6 +18,7 @@ from daemon import configfile, styles
 from daemon.commands.voices import MARKS, store
 from daemon.errors import CosyvoicedError
 from daemon.synthesis.builtin.voices import VOICES
+from daemon.synthesis.cosyvoice3 import facts
 
 MODULE = "cosyvoice.voices.enroll"
 LIBRARIES = ("soundfile", "safetensors", "torch")
@@ -47,11 +47,8 @@ class Addition(NamedTuple):
 def add(path: Path, addition: Addition) -> int:
     """Adds a voice, telling how it goes; the exit code. Raises `CosyvoicedError` or `CosyVoiceError`."""
     config = configfile.load(path, ready=False)
-    absent = [library for library in LIBRARIES if importlib.util.find_spec(library) is None]
-    if absent:
-        raise CosyvoicedError(
-            f"{', '.join(absent)} must be installed: .venv/bin/pip install -e '.[cosyvoice3]'"
-        )
+    if (sentence := facts.to_install(LIBRARIES)) is not None:
+        raise CosyvoicedError(sentence)
     voices = store(config)
     name = names.checked(addition.name, RESERVED)
     if not addition.replace:

@@ -42,6 +42,13 @@ class EngineOptions(NamedTuple):
     model_dir: Path  # of CosyVoice3
     quality: str  # of CosyVoice3: exact, balanced or fast
 
+    def arguments(self, engine: str) -> tuple[str, ...]:
+        """The worker's command line."""
+        return (
+            *("--engine", engine, "--state", str(self.state_dir), "--threads", str(self.threads)),
+            *("--model", str(self.model_dir), "--quality", self.quality),
+        )
+
 
 class EngineError(Exception):
     """The engine cannot say this request; the message is for the user. The engine itself goes on."""

@@ -41,6 +41,11 @@ class Engines:
         return self._supervisors[next(engine.name for engine in self._found if engine.voices)]
 
     @property
+    def enrols(self) -> bool:
+        """Whether there is an engine whose voices come and go."""
+        return cosyvoice3.NAME in self._supervisors
+
+    @property
     def rss_bytes(self) -> int:
         """Resident memory of all workers."""
         return sum(supervisor.rss_bytes for supervisor in self._supervisors.values())

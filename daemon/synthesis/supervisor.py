@@ -60,11 +60,7 @@ class Supervisor:
     ) -> None:
         self.engine = engine
         self._timings = timings
-        arguments = (
-            *("--engine", engine, "--state", str(options.state_dir), "--threads", str(options.threads)),
-            *("--model", str(options.model_dir), "--quality", options.quality),
-        )
-        self._slot = WorkerSlot(module, arguments, backoff or Backoff())
+        self._slot = WorkerSlot(module, options.arguments(engine), backoff or Backoff())
         self._open = False
         self._lock = asyncio.Lock()  # held while the worker loads, speaks or is ended
         self._work: _Work | None = None

@@ -22,6 +22,7 @@ import numpy as np
 
 from daemon.children.frames import NotReady, Ready
 from daemon.children.parent import Parent, ParentGone, claim_stdio
+from daemon.synthesis.cosyvoice3.facts import SPIN_COUNT
 from daemon.synthesis.engine import Engine, EngineError, EngineOptions
 from daemon.synthesis.protocol import (
     TO_WORKER,
@@ -45,7 +46,6 @@ EngineFactory = Callable[[EngineOptions], Engine]
 
 NICENESS = 5  # below the speaker process and the daemon, above batch work: playback must not stutter
 PCM_PEAK = 2**15 - 1
-SPIN_COUNT = "5000"  # about 0.1 ms: longer than from layer to layer, shorter than a turn of the scheduler
 
 EXIT_LEFT, EXIT_BROKEN, EXIT_DEAF = 0, 1, 3  # 2 is argparse's
 

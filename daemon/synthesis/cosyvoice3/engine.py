@@ -24,6 +24,7 @@ from cosyvoice.quality import QUALITIES
 from cosyvoice.text import normalize
 from cosyvoice.text.annotations import AnnotationError
 from cosyvoice.voices import profile
+from cosyvoice.voices.index import VoiceHeader
 from cosyvoice.voices.profile import VoiceProfile
 from cosyvoice.voices.store import VoiceStore
 from daemon.config import voices_dir
@@ -51,7 +52,7 @@ class CosyVoice3Engine:
         self._pace = PaceMemory(options.state_dir / "pace.json", options.quality, options.threads)
         self._speaker: CosyVoice | None = None
         self._voice: Voice | None = None
-        self._voice_fingerprint = ""
+        self._voice_header: VoiceHeader | None = None
 
     @property
     def version(self) -> str:
@@ -107,11 +108,10 @@ class CosyVoice3Engine:
 
     def _voice_of(self, name: str) -> Voice:
         """The voice, read again only when its file has changed. Raises `VoiceError`."""
-        found = self._facts()
-        fingerprint = f"{name} {found.fingerprints.get(name, '') if found else ''}"
-        if self._voice is None or self._voice_fingerprint != fingerprint:
+        header = self._store.header(name)
+        if self._voice is None or self._voice_header != header:
             self._voice = _voice(profile.read(self._store.path(name)))
-            self._voice_fingerprint = fingerprint
+            self._voice_header = header
         return self._voice
 
     def _facts(self) -> EngineFacts | None:

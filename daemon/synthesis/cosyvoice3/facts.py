@@ -5,7 +5,7 @@ Read from small files without torch and numpy, which the daemon process never ho
 
 import importlib.util
 import logging
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 
 from cosyvoice.errors import CosyVoiceError
@@ -20,6 +20,8 @@ log = logging.getLogger(__name__)
 
 NAME = "cosyvoice3"
 LIBRARIES = ("torch", "tokenizers", "safetensors")
+INSTALL = ".venv/bin/pip install -e '.[cosyvoice3]'"
+SPIN_COUNT = "5000"  # about 0.1 ms: longer than from layer to layer, shorter than a turn of the scheduler
 LANGUAGES = ("zh", "en", "ja", "ko", "de", "es", "fr", "it", "ru")  # of the published model
 MEMORY_BYTES = 1350 * 2**20  # the worker while it speaks, see docs/bench.json
 
@@ -42,14 +44,24 @@ def find(model_dir: Path, voices_dir: Path, quality: str) -> EngineFacts | None:
 
 def missing(model_dir: Path) -> str | None:
     """What the engine lacks and how to get it, as a sentence; None when nothing."""
-    absent = [name for name in LIBRARIES if importlib.util.find_spec(name) is None]
-    if absent:
-        return f"{', '.join(absent)} must be installed: .venv/bin/pip install -e '.[cosyvoice3]'"
+    if (libraries := to_install()) is not None:
+        return libraries
     try:
         manifest.read(model_dir)
     except CosyVoiceError as error:
         return str(error)
     return None
+
+
+def absent(libraries: Collection[str] = LIBRARIES) -> list[str]:
+    """Those that are not installed."""
+    return [name for name in libraries if importlib.util.find_spec(name) is None]
+
+
+def to_install(libraries: Collection[str] = LIBRARIES) -> str | None:
+    """What is not installed and how to get it, as a sentence; None when all is there."""
+    names = absent(libraries)
+    return f"{', '.join(names)} must be installed: {INSTALL}" if names else None
 
 
 def choose(voices: Mapping[str, VoiceInfo], requested: str | None, language: str) -> Choice:
