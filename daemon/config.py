@@ -7,6 +7,8 @@ import msgspec
 from msgspec import Meta
 
 Seconds = Annotated[float, Meta(ge=0)]
+Celsius = Annotated[float, Meta(ge=20, le=150)]
+Mebibytes = Annotated[int, Meta(ge=0)]
 Port = Annotated[int, Meta(ge=1, le=65535)]
 Name = Annotated[str, Meta(min_length=1, max_length=128)]
 ClockTime = Annotated[
@@ -84,6 +86,7 @@ class Worker(Section, frozen=True):
     threads: Annotated[int, Meta(ge=0, le=64)] = 0  # 0: one per core, at most 4
     idle_unload_s: Seconds = 600.0  # 0: never
     load_deadline_s: Annotated[float, Meta(ge=1)] = 120.0
+    max_mib: Mebibytes = 0  # one that has grown beyond is replaced; 0: 1.5 times what its engine needs
     warm_start: bool = True  # load the engine at start instead of at the first message
 
 
@@ -97,9 +100,42 @@ class QuietHours(Section, frozen=True, rename={"start": "from", "end": "to"}):
     end: ClockTime
 
 
+class Heat(Section, frozen=True):
+    """Temperatures of the processor in degrees Celsius; the defaults suit a Raspberry Pi 5."""
+
+    warm_c: Celsius = 75.0
+    hot_c: Celsius = 80.0
+    critical_c: Celsius = 84.0
+    back_c: Annotated[float, Meta(gt=0, le=50)] = 5.0  # so far below, the easier level is taken again
+
+
+class Memory(Section, frozen=True):
+    """Free memory of the device, swap not counted."""
+
+    warm_mib: Mebibytes = 384
+    hot_mib: Mebibytes = 256
+    critical_mib: Mebibytes = 96
+    back_mib: Annotated[int, Meta(ge=1)] = 128  # so far above, the easier level is taken again
+    stall_percent: Annotated[float, Meta(gt=0, le=100)] = 10.0  # of the time all tasks wait for memory: hot
+
+
+class Disk(Section, frozen=True):
+    """Free space where the daemon writes."""
+
+    prune_mib: Mebibytes = 256  # below: old files go before their time
+    refuse_mib: Mebibytes = 32  # below: no new files; speech goes on
+
+
 class Watch(Section, frozen=True):
     root: str = "/"  # where /sys and /proc are found
+    interval_s: Annotated[float, Meta(ge=0.1, le=60)] = 5.0
     state_interval_s: Annotated[float, Meta(ge=1)] = 60.0
+    sensor: Name | None = None  # the one to go by; None: the processor's hottest
+    rise_s: Seconds = 5.0  # a harder level is taken once it was called for so long; critical at once
+    dwell_s: Seconds = 30.0  # and an easier one
+    heat: Heat = Heat()
+    memory: Memory = Memory()
+    disk: Disk = Disk()
 
 
 class Config(Section, frozen=True):

@@ -71,18 +71,25 @@ def mqtt_password(config: Config) -> str | None:
     """The broker's password: from `password_file`, a systemd credential or the environment.
 
     Raises:
-        ConfigError: `password_file` is named and cannot be read.
+        ConfigError: `password_file` is named, or the credential is there, and it cannot be read.
     """
-    candidates = [Path(config.mqtt.password_file).expanduser()] if config.mqtt.password_file else []
+    if config.mqtt.password_file:
+        return _secret(Path(config.mqtt.password_file).expanduser(), "mqtt.password_file")
     if folder := os.environ.get("CREDENTIALS_DIRECTORY"):
         credential = Path(folder) / "mqtt-password"
-        candidates += [credential] if credential.is_file() else []
-    for path in candidates:
-        try:
-            return path.read_text(encoding="utf-8").removesuffix("\n").removesuffix("\r")
-        except (OSError, UnicodeDecodeError) as error:
-            raise ConfigError([f"mqtt.password_file: {path} cannot be read: {error}."]) from error
+        # Empty, it is the unit's default for a password that nobody has set.
+        if password := _secret(credential, "systemd credential", if_missing=""):
+            return password
     return os.environ.get("COSYVOICED_MQTT_PASSWORD")
+
+
+def _secret(path: Path, named_by: str, if_missing: str | None = None) -> str:
+    try:
+        return path.read_text(encoding="utf-8").removesuffix("\n").removesuffix("\r")
+    except (OSError, UnicodeDecodeError) as error:
+        if if_missing is not None and isinstance(error, FileNotFoundError):
+            return if_missing
+        raise ConfigError([f"{named_by}: {path} cannot be read: {error}."]) from error
 
 
 class _UniqueKeyLoader(yaml.SafeLoader):
@@ -140,6 +147,13 @@ def _check_meaning(config: Config) -> Iterator[str]:
         yield "mqtt.tls: cert_file and key_file go together."
     if config.mqtt.broker == "embedded" and config.mqtt.tls:
         yield "mqtt.tls: the embedded broker has no TLS; use broker: external."
+    heat, memory, disk = config.watch.heat, config.watch.memory, config.watch.disk
+    if not heat.warm_c < heat.hot_c < heat.critical_c:
+        yield "watch.heat: warm_c, hot_c and critical_c must rise in this order."
+    if not memory.warm_mib >= memory.hot_mib >= memory.critical_mib:
+        yield "watch.memory: warm_mib, hot_mib and critical_mib must fall in this order."
+    if disk.refuse_mib > disk.prune_mib:
+        yield "watch.disk: refuse_mib must not be above prune_mib."
     try:
         Topics(config.mqtt.base_topic, config.mqtt.node or "node", config.mqtt.groups)
     except TopicError as error:

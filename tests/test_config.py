@@ -35,6 +35,13 @@ def test_the_shipped_file_holds_every_option_with_its_default() -> None:
     compare(Config(), written, "config")
 
 
+def test_levels_that_are_out_of_order_are_told() -> None:
+    text = "watch: {heat: {warm_c: 90}, memory: {critical_mib: 300}, disk: {refuse_mib: 999}}"
+    assert [problem.split(":")[0] for problem in problems_of(text)] == [
+        *("watch.heat", "watch.memory", "watch.disk")
+    ]
+
+
 def test_an_empty_file_is_all_defaults() -> None:
     assert configfile.parse("") == Config()
 

@@ -10,21 +10,16 @@ from pathlib import Path
 
 import msgspec
 
-from daemon import config as options
 from daemon import configfile
 from daemon.audio.speaker import Speaker
 from daemon.children.child import ChildError
-from daemon.commands import doctor_model
+from daemon.commands import doctor_device, doctor_model
 from daemon.commands.finding import Finding
 from daemon.config import Config
 from daemon.configfile import ConfigError
 from daemon.mqtt.caller import Caller, CallError
 from daemon.mqtt.configured import link_settings, topics
 from daemon.mqtt.embedded import is_taken
-from daemon.watch import sensors
-
-LOW_DISK_BYTES = 500 * 2**20
-LOW_MEMORY_BYTES = 600 * 2**20  # the worker with both models, and room to breathe
 
 _MODEL_PACKAGES = (
     "hibari",
@@ -71,8 +66,7 @@ def _examine(path: Path) -> Iterator[Finding]:
     yield from asyncio.run(_speaker(config))
     yield from _engines(config)
     yield from doctor_model.examine(config)
-    yield from _sensors(config)
-    yield from _disk(config)
+    yield from doctor_device.examine(config)
 
 
 def _broker(config: Config) -> Finding:
@@ -153,53 +147,3 @@ def _engines(config: Config) -> Iterator[Finding]:
         )
     else:
         yield Finding(part="engine", level="ok", what="builtin speaks Japanese")
-
-
-def _sensors(config: Config) -> Iterator[Finding]:
-    reading = sensors.read(Path(config.watch.root))
-    if reading.temperature_c is None:
-        yield Finding(part="heat", level="note", what="no temperature sensor is found; heat is unknown")
-    else:
-        yield Finding(part="heat", level="ok", what=f"{reading.temperature_c:.1f} °C")
-    free = reading.memory_available_bytes
-    if free is None:
-        yield Finding(
-            part="memory", level="note", what="/proc/meminfo cannot be read; free memory is unknown"
-        )
-    elif free < LOW_MEMORY_BYTES:
-        yield Finding(
-            part="memory",
-            level="problem",
-            what=f"{free / 2**20:.0f} MiB are free; the built-in engine wants {LOW_MEMORY_BYTES // 2**20}",
-            do="stop other programs, or add swap",
-        )
-    else:
-        yield Finding(part="memory", level="ok", what=f"{free / 2**20:.0f} MiB are free")
-
-
-def _disk(config: Config) -> Iterator[Finding]:
-    environment = dict(os.environ)
-    for name, folder in (
-        ("outputs", options.outputs_dir(config)),
-        ("state", options.state_dir(config, environment)),
-    ):
-        existing = next(parent for parent in (folder, *folder.parents) if parent.exists())
-        free = sensors.disk_free_bytes(folder)
-        if not os.access(existing, os.W_OK):
-            yield Finding(
-                part="disk",
-                level="problem",
-                what=f"{name}: {folder} cannot be written",
-                do=f"sudo chown -R \"$USER\" '{existing}'",
-            )
-        elif free is None:
-            yield Finding(part="disk", level="note", what=f"{name}: the free space of {folder} is unknown")
-        elif free < LOW_DISK_BYTES:
-            yield Finding(
-                part="disk",
-                level="problem",
-                what=f"{name}: {free / 2**20:.0f} MiB free at {folder}",
-                do="free some space",
-            )
-        else:
-            yield Finding(part="disk", level="ok", what=f"{name}: {free / 2**30:.1f} GiB free at {folder}")

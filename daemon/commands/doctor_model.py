@@ -12,7 +12,7 @@ from daemon.commands.finding import Finding
 from daemon.config import Config
 from daemon.synthesis import cosyvoice3, engines
 from daemon.synthesis.cosyvoice3 import facts
-from daemon.watch import sensors
+from daemon.watch import memory
 
 
 def examine(config: Config) -> Iterator[Finding]:
@@ -70,12 +70,20 @@ def _voices(config: Config, found: manifest.Manifest, folder: Path, state_dir: P
         yield Finding(part="model", level="note", what="adding voices needs soundfile", do=facts.INSTALL)
 
 
+def wanted_bytes(config: Config) -> int:
+    """The free memory with which CosyVoice3 is loaded and not at once restrained again."""
+    return facts.MEMORY_BYTES + config.watch.memory.warm_mib * 2**20
+
+
 def _memory(config: Config) -> Iterator[Finding]:
-    free_bytes = sensors.memory_available_bytes(Path(config.watch.root))
-    if config.engine != "builtin" and free_bytes is not None and free_bytes < facts.MEMORY_BYTES:
-        free, needed = free_bytes // 2**20, facts.MEMORY_BYTES // 2**20
-        yield _lacking(
-            config,
-            f"{free} MiB are free; cosyvoice3 wants {needed}, else the built-in engine speaks",
-            "stop other programs",
-        )
+    if config.engine == "builtin":
+        return
+    known = memory.read(Path(config.watch.root))
+    wanted = wanted_bytes(config)
+    else_builtin = f"cosyvoice3 wants {wanted // 2**20}, else the built-in engine speaks"
+    if known.total_bytes is not None and known.total_bytes < wanted:
+        what = f"this machine has {known.total_bytes // 2**20} MiB of memory; {else_builtin}"
+        yield _lacking(config, what, "take a board with 4 GB or more, or set engine: builtin")
+    elif known.available_bytes is not None and known.available_bytes < wanted:
+        what = f"{known.available_bytes // 2**20} MiB are free; {else_builtin}"
+        yield _lacking(config, what, "stop other programs")

@@ -1,71 +1,61 @@
-"""What the machine says of its heat and memory. No sensor means None, never 0."""
+"""What the machine says of its heat, memory and power. No sensor means None, never 0."""
 
-import re
 import shutil
 from pathlib import Path
 from typing import NamedTuple
 
-# psutil hides the thermal zones as soon as any hwmon file exists, so both are read here.
-_PROCESSOR = re.compile(r"cpu|soc|core|cluster|k10temp|zenpower", re.IGNORECASE)
-_PLAUSIBLE_C = (-40.0, 150.0)
+from daemon.watch import memory, power, temperature
+from daemon.watch.memory import memory_available_bytes
+from daemon.watch.temperature import Sensor, list_sensors
+
+__all__ = ["Reading", "Sensor", "disk_free_bytes", "list_sensors", "memory_available_bytes", "read"]
 
 
 class Reading(NamedTuple):
-    temperature_c: float | None
-    memory_available_bytes: int | None
+    """One look at all sensors; None is unknown."""
+
+    temperature_c: float | None = None
+    memory_available_bytes: int | None = None  # within our cgroup's limits, swap not counted
+    memory_total_bytes: int | None = None
+    swap_total_bytes: int | None = None
+    swap_free_bytes: int | None = None
+    memory_stall_percent: float | None = None  # of the last 10 s, in which all tasks waited for memory
+    undervoltage: bool | None = None  # the power supply is too weak now
+    slowed: bool | None = None  # the firmware caps or throttles the processor now
+    undervoltage_happened: bool | None = None  # has been
+    slowed_happened: bool | None = None
 
 
-def read(root: Path) -> Reading:
-    """Reads the sensors below `root`, normally `/`."""
-    return Reading(temperature_c(root), memory_available_bytes(root))
+def read(root: Path, sensor: str | None = None) -> Reading:
+    """Reads the sensors below `root`, normally `/`; takes at most some seconds where a firmware is silent.
 
-
-def temperature_c(root: Path) -> float | None:
-    """The processor's temperature: the highest sensor that is the processor's, else the highest of all."""
-    found = [*_hwmon(root), *_thermal_zones(root)]
-    processor = [value for name, value in found if _PROCESSOR.search(name)]
-    return max(processor or [value for _, value in found], default=None)
-
-
-def memory_available_bytes(root: Path) -> int | None:
-    """MemAvailable of /proc/meminfo."""
-    match = re.search(r"^MemAvailable:\s+(\d+) kB", _text(root / "proc/meminfo") or "", re.MULTILINE)
-    return int(match[1]) * 1024 if match else None
+    Args:
+        sensor: the temperature to go by, see `temperature.hottest`.
+    """
+    hottest = temperature.hottest(root, sensor)
+    free = memory.read(root)
+    supply = power.read(root)
+    return Reading(
+        temperature_c=hottest.celsius if hottest else None,
+        memory_available_bytes=free.available_bytes,
+        memory_total_bytes=free.total_bytes,
+        swap_total_bytes=free.swap_total_bytes,
+        swap_free_bytes=free.swap_free_bytes,
+        memory_stall_percent=free.stall_percent,
+        undervoltage=supply.undervoltage,
+        slowed=supply.slowed,
+        undervoltage_happened=supply.undervoltage_happened,
+        slowed_happened=supply.slowed_happened,
+    )
 
 
 def disk_free_bytes(folder: Path) -> int | None:
     """Free space for this user where `folder` is or will be."""
-    existing = next((path for path in (folder, *folder.parents) if path.exists()), None)
-    try:
-        return shutil.disk_usage(existing).free if existing else None
-    except OSError:
-        return None
-
-
-def _hwmon(root: Path) -> list[tuple[str, float]]:
-    sensors = []
-    for file in sorted((root / "sys/class/hwmon").glob("hwmon*/temp*_input")):
-        sensors.append((_text(file.parent / "name") or "", _celsius(file)))
-    return [(name, value) for name, value in sensors if value is not None]
-
-
-def _thermal_zones(root: Path) -> list[tuple[str, float]]:
-    sensors = []
-    for zone in sorted((root / "sys/class/thermal").glob("thermal_zone*")):
-        sensors.append((_text(zone / "type") or "", _celsius(zone / "temp")))
-    return [(name, value) for name, value in sensors if value is not None]
-
-
-def _celsius(file: Path) -> float | None:
-    try:
-        value = int(_text(file) or "") / 1000.0
-    except ValueError:
-        return None
-    return value if _PLAUSIBLE_C[0] <= value <= _PLAUSIBLE_C[1] else None
-
-
-def _text(file: Path) -> str | None:
-    try:
-        return file.read_text(encoding="ascii", errors="replace").strip()
-    except OSError:  # absent, or a sensor that is asleep
-        return None
+    for place in (folder, *folder.parents):
+        try:
+            return shutil.disk_usage(place).free
+        except (FileNotFoundError, NotADirectoryError):
+            continue
+        except OSError:
+            return None
+    return None
