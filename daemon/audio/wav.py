@@ -134,9 +134,12 @@ def disk_error(error: OSError, path: Path) -> Exception:
 def _reading(path: Path) -> wave.Wave_read:
     try:
         file = wave.open(str(path), "rb")  # noqa: SIM115 - the callers' `with` closes it
-    except (wave.Error, EOFError) as error:
+    except (wave.Error, EOFError, RuntimeError) as error:  # the last at sizes that point outside the file
         raise WavError(f"{path} is not a WAV file: {error}") from error
     if (file.getnchannels(), file.getsampwidth()) != (1, SAMPLE_BYTES):
         file.close()
         raise WavError(f"{path} is not 16-bit mono")
+    if file.getframerate() == 0:
+        file.close()
+        raise WavError(f"{path} has no sample rate")
     return file

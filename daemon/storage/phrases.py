@@ -3,12 +3,17 @@
 import hashlib
 import os
 import shutil
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import msgspec
 
-from daemon.audio.wav import WavError, open_clip
+from daemon.audio.wav import WavError
+from daemon.storage.disk import check_room
 from daemon.storage.folders import make_folder
+from daemon.storage.soundness import whole_clip
 from daemon.synthesis.engine import SynthesisRequest
 
 _TOLERANCE_S = 0.01
@@ -32,12 +37,32 @@ def key(request: SynthesisRequest, engine_version: str) -> str:
 class PhraseCache:
     """A folder of `KEY.wav` with `KEY.json` beside each. Calls block; `prune` keeps it bounded."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, min_free_bytes: int = 0) -> None:
         self.folder = folder
+        self._min_free_bytes = min_free_bytes
+        self._holds: Counter[str] = Counter()
 
     def start(self) -> None:
         """Raises `StorageError`."""
         make_folder(self.folder, "phrases.path", 0o750)
+
+    def check_room(self) -> None:
+        """Raises `AnnouncementError` (disk_full) while no new phrase may be written."""
+        check_room(self.folder, self._min_free_bytes)
+
+    @contextmanager
+    def hold(self, *phrase_keys: str) -> Iterator[None]:
+        """Keeps phrases from being pruned while they are made or played, be they there yet or not."""
+        self._holds.update(phrase_keys)
+        try:
+            yield
+        finally:
+            self._holds -= Counter(phrase_keys)  # drops what reaches zero
+
+    @property
+    def held(self) -> set[Path]:
+        """The WAV files of the phrases that somebody holds."""
+        return {self.wav(phrase_key) for phrase_key in self._holds}
 
     def wav(self, phrase_key: str) -> Path:
         return self.folder / f"{phrase_key}.wav"
@@ -47,7 +72,7 @@ class PhraseCache:
         wav = self.wav(phrase_key)
         try:
             phrase = msgspec.json.decode(wav.with_suffix(".json").read_bytes(), type=Phrase)
-            clip = open_clip(wav)
+            clip = whole_clip(wav)
             os.utime(wav)
         except (OSError, WavError, msgspec.DecodeError):
             return None

@@ -56,15 +56,30 @@ def test_what_was_stored_is_found(cache: PhraseCache) -> None:
     assert cache.find("k") == PHRASE
 
 
-@pytest.mark.parametrize("damage", ["wav gone", "json gone", "json cut", "wav cut"])
+@pytest.mark.parametrize("damage", ["wav gone", "json gone", "json cut", "wav cut", "wav empty", "wav half"])
 def test_half_of_a_phrase_is_none(cache: PhraseCache, damage: str) -> None:
     store(cache, "k")
     path = cache.wav("k") if damage.startswith("wav") else cache.wav("k").with_suffix(".json")
     if damage.endswith("gone"):
         path.unlink()
     else:
-        path.write_bytes(path.read_bytes()[:20])
+        left_bytes = {"cut": 20, "empty": 0, "half": 24000}[damage.split()[1]]
+        path.write_bytes(path.read_bytes()[:left_bytes])
     assert cache.find("k") is None
+
+
+def test_a_held_phrase_is_known_until_the_last_one_lets_go(cache: PhraseCache) -> None:
+    with cache.hold("a", "b"):
+        with cache.hold("a"):
+            assert cache.held == {cache.wav("a"), cache.wav("b")}
+        assert cache.held == {cache.wav("a"), cache.wav("b")}
+    assert cache.held == set()
+
+
+def test_a_failure_lets_go(cache: PhraseCache) -> None:
+    with pytest.raises(OSError, match="device"), cache.hold("a"):
+        raise OSError("device")
+    assert cache.held == set()
 
 
 def test_a_copy_outlives_the_cache(cache: PhraseCache, tmp_path: Path) -> None:
