@@ -12,7 +12,7 @@ import pytest
 
 from cosyvoice.weights import kernel_choice, manifest
 from cosyvoice.weights.kernel_choice import KernelChoice
-from daemon import cli
+from daemon import cli, command_line
 from daemon.commands.progress import ProgressBar
 
 ROOT = Path(__file__).parents[1]
@@ -144,7 +144,7 @@ def test_the_pages_name_real_commands_and_real_sentences(page: str) -> None:
     commands = re.findall(r"cosyvoiced (model [^`#\n]+)", text)
     assert len(commands) > 5
     for command in commands:
-        cli._parser().parse_args(shlex.split(command))
+        command_line.parser().parse_args(shlex.split(command))
     sources = "".join(path.read_text() for path in (ROOT / "cosyvoice" / "weights").glob("*.py"))
     sentences = re.findall(r"^\| `([^`]+)` \|", text.split("\n## ")[-1], re.MULTILINE)
     assert len(sentences) == 7

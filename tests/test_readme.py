@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from daemon import cli, styles
+from daemon import command_line, styles
 from daemon.audio import chime
 from daemon.errors import Code
 from daemon.mqtt.intake import Envelope, parse_say
@@ -64,7 +64,7 @@ def test_commands_exist(text: str) -> None:
     for line in lines:
         program, *arguments = shlex.split(line)
         if program == ".venv/bin/cosyvoiced":
-            cli._parser().parse_args(arguments)
+            command_line.parser().parse_args(arguments)
         elif program != "mosquitto_pub":
             assert (ROOT / program).stat().st_mode & 0o100, program
     assert any("--once" in line for line in lines)

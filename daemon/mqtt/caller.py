@@ -7,75 +7,41 @@ import time
 from typing import Any
 
 import msgspec
-import paho.mqtt.client as paho
-from paho.mqtt.enums import CallbackAPIVersion
-from paho.mqtt.properties import Properties
-from paho.mqtt.reasoncodes import ReasonCode
 
-from daemon.errors import CosyvoicedError
-from daemon.mqtt.client import hurry
 from daemon.mqtt.messages import Event, Result
 from daemon.mqtt.settings import LinkSettings
 from daemon.mqtt.topics import Topics
+from daemon.mqtt.visitor import CallError, Visitor
 
 STOPPED = "the daemon was stopped before it was done"
-CONNECT_DEADLINE_S = 10.0
 ONLINE_DEADLINE_S = 2.0  # the retained availability comes right after the subscription
 ANSWER_DEADLINE_S = 10.0  # for `accepted` or `rejected`; speaking may take longer
 
-
-class CallError(CosyvoicedError):
-    """No answer could be had: no broker, or no daemon behind it."""
+__all__ = ["CallError", "Caller", "is_success"]
 
 
 class Caller:
-    """Publishes requests and collects their results; MQTT 3.1.1, which every broker speaks."""
+    """Publishes requests and collects their results."""
 
     def __init__(self, settings: LinkSettings, topics: Topics) -> None:
-        self._settings = settings
         self._topics = topics
         self._results: queue.SimpleQueue[tuple[float, Result] | None] = queue.SimpleQueue()
-        self._subscribed: queue.SimpleQueue[str | None] = queue.SimpleQueue()
         self._stopped = False
         self._online = threading.Event()  # what the daemon's availability says
-        self._client = paho.Client(
-            CallbackAPIVersion.VERSION2, client_id=f"cosyvoiced-say-{secrets.token_hex(4)}"
-        )
+        self._visitor = Visitor(settings, (topics.result, topics.availability), self._on_message)
 
     def __enter__(self) -> "Caller":
         """Connects and listens for results. Raises `CallError`."""
-        settings, client = self._settings, self._client
-        if settings.username is not None:
-            client.username_pw_set(settings.username, settings.current_password())
-        if settings.tls is not None:
-            client.tls_set_context(settings.tls.context())
-        client.on_connect = self._on_connect
-        client.on_subscribe = lambda *_: self._subscribed.put(None)
-        client.on_message = self._on_message
-        try:
-            client.connect(settings.host, settings.port, keepalive=60)
-            hurry(client)
-        except OSError as error:
-            raise CallError(f"no MQTT broker answers at {settings.address}: {error}") from error
-        client.loop_start()
-        try:
-            refusal = self._subscribed.get(timeout=CONNECT_DEADLINE_S)
-        except queue.Empty:
-            client.loop_stop()
-            raise CallError(f"what listens at {settings.address} does not speak MQTT") from None
-        if refusal is not None:
-            client.loop_stop()
-            raise CallError(f"the MQTT broker at {settings.address} refuses: {refusal}")
+        self._visitor.__enter__()
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._client.disconnect()
-        self._client.loop_stop()
+        self._visitor.__exit__()
 
     def hang_up(self) -> None:
         """Ends a wait in another thread: the daemon is gone, and no answer will come."""
         self._stopped = True
-        self._subscribed.put("it is being stopped")
+        self._visitor.hang_up()
         self._online.set()
         self._results.put(None)
 
@@ -86,7 +52,7 @@ class Caller:
     def send(self, fields: dict[str, Any]) -> str:
         """Publishes one request; its id."""
         request_id = str(fields.setdefault("id", f"say-{secrets.token_hex(4)}"))
-        self._client.publish(self._topics.own + "/say", msgspec.json.encode(fields), qos=1)
+        self._visitor.publish(self._topics.own + "/say", msgspec.json.encode(fields))
         return request_id
 
     def events(self, request_id: str, deadline_s: float) -> "list[tuple[float, Result]]":
@@ -123,20 +89,12 @@ class Caller:
             raise CallError(STOPPED)
         return self.events(self.send(fields), deadline_s)[-1][1]
 
-    def _on_connect(
-        self, client: paho.Client, _data: Any, _flags: Any, reason: ReasonCode, _properties: Properties | None
-    ) -> None:
-        if reason.is_failure:
-            self._subscribed.put(str(reason))
-        else:
-            client.subscribe([(self._topics.result, 1), (self._topics.availability, 1)])
-
-    def _on_message(self, _client: paho.Client, _data: Any, message: paho.MQTTMessage) -> None:
-        if message.topic == self._topics.availability:
-            (self._online.set if message.payload == b"online" else self._online.clear)()
+    def _on_message(self, topic: str, payload: bytes) -> None:
+        if topic == self._topics.availability:
+            (self._online.set if payload == b"online" else self._online.clear)()
             return
         try:
-            self._results.put((time.monotonic(), msgspec.json.decode(message.payload, type=Result)))
+            self._results.put((time.monotonic(), msgspec.json.decode(payload, type=Result)))
         except msgspec.DecodeError:  # a newer daemon's message, or somebody else's
             return
 

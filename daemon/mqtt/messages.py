@@ -6,6 +6,7 @@ from enum import StrEnum
 import msgspec
 
 from daemon.errors import Code
+from daemon.watch.metrics import Report
 
 
 class Event(StrEnum):
@@ -49,14 +50,20 @@ class State(msgspec.Struct, frozen=True, kw_only=True):
     queue_length: int
     speaking_id: str | None
     engine: str
-    throttle: str
+    throttle: str  # normal | warm | hot | critical
     throttle_reason: str | None
     temperature_c: float | None
+    undervoltage: bool | None = None  # the power supply is too weak now
     memory_available_bytes: int | None
+    memory_stall_percent: float | None = None  # of the last 10 s in which all tasks waited for memory
+    swap_free_bytes: int | None = None
+    disk_free_bytes: int | None = None  # where the WAV files are
     worker_rss_bytes: int
     outputs_bytes: int
     uptime_s: int
     version: str
+    problems: tuple[str, ...] = ()  # what is wrong with the device now, a sentence each
+    metrics: Report | None = None  # since the start
     last: Result | None
 
 

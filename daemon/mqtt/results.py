@@ -19,6 +19,7 @@ from daemon.mqtt.link import Link
 from daemon.mqtt.messages import Event, Result, timestamp
 from daemon.mqtt.settings import LinkError
 from daemon.mqtt.topics import Topics
+from daemon.watch.metrics import Metrics
 
 log = logging.getLogger(__name__)
 
@@ -29,11 +30,14 @@ SETTLE_DEADLINE_S = 2.0
 class Results:
     """The only place that publishes results."""
 
-    def __init__(self, link: Link, topics: Topics, ledger: Ledger, clock: Clock) -> None:
+    def __init__(
+        self, link: Link, topics: Topics, ledger: Ledger, clock: Clock, metrics: Metrics | None = None
+    ) -> None:
         self._link = link
         self._topics = topics
         self._ledger = ledger
         self._clock = clock
+        self._metrics = metrics or Metrics()
         self._in_flight: set[int] = set()  # told, and not yet in the journal as published
         self._confirmed: list[int] = []
         self._newest: asyncio.Future[None] | None = None
@@ -76,6 +80,7 @@ class Results:
         self._publish(job.reply_to, job.correlation_data, self.describe(job, Event.ACCEPTED))
 
     def started(self, job: Job, result: Result) -> None:
+        self._metrics.started(job.id, self._clock().seconds_since(job.accepted_at))
         self._publish(job.reply_to, job.correlation_data, result)
 
     def rejected(
@@ -90,6 +95,7 @@ class Results:
             message=error.message,
             at=timestamp(self._clock().wall_s),
         )
+        self._metrics.ended(result)
         self._publish(reply_to, correlation_data, result)
 
     async def final(self, ended: Sequence[tuple[Entry, Result]]) -> None:
@@ -102,12 +108,15 @@ class Results:
             log.error("%s; these jobs may be spoken again after a restart", error)  # noqa: TRY400 (its sentence tells all)
         for entry, result in ended:
             self.last = result
+            self._metrics.ended(result, aloud=_is_heard(entry.job, result))
             _log_end(result)
             self._publish_final(entry.seq, entry.job, result)
 
-    async def end(self, entries: Sequence[Entry], event: Event, why: Callable[[Entry], str]) -> None:
+    async def end(
+        self, entries: Sequence[Entry], event: Event, why: Callable[[Entry], str | AnnouncementError]
+    ) -> None:
         """Ends jobs that were not spoken, each with the reason that `why` gives."""
-        await self.final([(entry, self.describe(entry.job, event, message=why(entry))) for entry in entries])
+        await self.final([(entry, self._unspoken(entry.job, event, why(entry))) for entry in entries])
 
     def describe(
         self, job: Job, event: Event, error: AnnouncementError | None = None, message: str | None = None
@@ -123,6 +132,11 @@ class Results:
             style=job.style,
             at=timestamp(self._clock().wall_s),
         )
+
+    def _unspoken(self, job: Job, event: Event, why: str | AnnouncementError) -> Result:
+        if isinstance(why, AnnouncementError):
+            return self.describe(job, event, why)
+        return self.describe(job, event, message=why)
 
     def _publish_final(self, seq: int, job: Job, result: Result) -> None:
         future = self._publish(job.reply_to, job.correlation_data, result)
@@ -155,6 +169,11 @@ class Results:
             log.debug("[%s] the result '%s' cannot be published now: %s", result.id, result.event, error)
             return None
         return self._newest
+
+
+def _is_heard(job: Job, result: Result) -> bool:
+    """Whether the loudspeaker gave all of it; a file alone, or one made in quiet hours, is not heard."""
+    return result.event == Event.FINISHED and job.output != "file" and "speaker" not in result.degraded
 
 
 def _log_end(result: Result) -> None:
