@@ -1,5 +1,6 @@
 """One daemon for one state folder."""
 
+import contextlib
 import fcntl
 import os
 from pathlib import Path
@@ -34,10 +35,11 @@ class InstanceLock:
                 f"a cosyvoiced (process {pid}) already uses {self._path.parent}; "
                 "stop it, leave out --local, or set state.path"
             ) from error
-        file.truncate(0)
-        file.write(str(os.getpid()))
-        file.flush()
         self._file = file
+        with contextlib.suppress(OSError):  # a full disk: the lock holds without its owner's number
+            file.truncate(0)
+            file.write(str(os.getpid()))
+            file.flush()
 
     def release(self) -> None:
         if self._file is not None:

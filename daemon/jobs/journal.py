@@ -69,25 +69,23 @@ class Repeated(NamedTuple):
 class Journal:
     """The table of jobs."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path | None, first_seq: int = 1) -> None:
+        """`path`: None keeps it in memory. `first_seq`: where a new journal begins to count."""
         self._path = path
+        self._first_seq = first_seq
         self._db: sqlite3.Connection | None = None
+
+    @property
+    def is_open(self) -> bool:
+        return self._db is not None
 
     def open(self) -> None:
         """Opens or makes the file; a damaged one is put aside. Raises `JournalError`."""
         try:
-            self._path.parent.mkdir(parents=True, exist_ok=True, mode=0o750)
-            try:
-                self._connect()
-            except sqlite3.DatabaseError as error:
-                if isinstance(error, sqlite3.OperationalError):
-                    raise
-                aside = self._path.with_suffix(f".broken-{int(time.time())}")
-                log.error("the journal is damaged (%s); it is kept as %s and a new one begun", error, aside)  # noqa: TRY400 (its sentence tells all)
-                self._path.rename(aside)
-                for suffix in ("-wal", "-shm"):
-                    self._path.with_name(self._path.name + suffix).unlink(missing_ok=True)
-                self._connect()
+            if self._path is None:
+                self._connect(":memory:")
+            else:
+                self._open_file(self._path)
         except (sqlite3.Error, OSError) as error:
             raise JournalError(f"the journal {self._path} cannot be opened: {error}") from error
 
@@ -110,11 +108,8 @@ class Journal:
         outcomes: list[Entry | Repeated] = []
         with self._transaction() as db:
             for job, repeated_by_broker in jobs:
-                earliest = job.accepted_at.wall_s - DUPLICATE_WINDOW_S
-                if repeated_by_broker and _exists(db, "fingerprint", job.fingerprint, earliest):
-                    outcomes.append(Repeated(job, by_broker=True))
-                elif _exists(db, "id", job.id, earliest):
-                    outcomes.append(Repeated(job, by_broker=False))
+                if (repeated := self.repetition(job, repeated_by_broker)) is not None:
+                    outcomes.append(repeated)
                 else:
                     cursor = db.execute(
                         "INSERT INTO jobs (id, fingerprint, job, accepted_wall_s) VALUES (?, ?, ?, ?)",
@@ -122,6 +117,15 @@ class Journal:
                     )
                     outcomes.append(Entry(cursor.lastrowid or 0, job))
         return outcomes
+
+    def repetition(self, job: Job, repeated_by_broker: bool) -> Repeated | None:
+        """What a job repeats of the last hour; None where it is new. Reads only."""
+        db, earliest_wall_s = self._connected(), job.accepted_at.wall_s - DUPLICATE_WINDOW_S
+        if repeated_by_broker and _exists(db, "fingerprint", job.fingerprint, earliest_wall_s):
+            return Repeated(job, by_broker=True)
+        if _exists(db, "id", job.id, earliest_wall_s):
+            return Repeated(job, by_broker=False)
+        return None
 
     def withdraw(self, seqs: Sequence[int]) -> None:
         """Deletes jobs that turned out to have no room; their ids may be used again."""
@@ -190,13 +194,33 @@ class Journal:
             )
             return cursor.rowcount
 
-    def _connect(self) -> None:
-        self._path.touch(mode=0o640)  # SQLite gives the files beside it the same mode
-        db = sqlite3.connect(self._path, check_same_thread=False, isolation_level=None, timeout=10)
+    def _open_file(self, path: Path) -> None:
+        path.parent.mkdir(parents=True, exist_ok=True, mode=0o750)
+        path.touch(mode=0o640)  # SQLite gives the files beside it the same mode
+        try:
+            self._connect(str(path))
+        except sqlite3.DatabaseError as error:
+            if isinstance(error, sqlite3.OperationalError):
+                raise
+            aside = path.with_suffix(f".broken-{int(time.time())}")
+            log.error("the journal is damaged (%s); it is kept as %s and a new one begun", error, aside)  # noqa: TRY400 (its sentence tells all)
+            path.rename(aside)
+            for suffix in ("-wal", "-shm"):
+                path.with_name(path.name + suffix).unlink(missing_ok=True)
+            path.touch(mode=0o640)
+            self._connect(str(path))
+
+    def _connect(self, database: str) -> None:
+        db = sqlite3.connect(database, check_same_thread=False, isolation_level=None, timeout=10)
         try:
             db.execute("PRAGMA journal_mode=WAL")
             db.execute("PRAGMA synchronous=FULL")
             db.executescript(_SCHEMA)
+            db.execute(
+                "INSERT INTO sqlite_sequence (name, seq) SELECT 'jobs', ? WHERE NOT EXISTS"
+                " (SELECT 1 FROM sqlite_sequence WHERE name = 'jobs')",
+                (self._first_seq - 1,),
+            )
             check = db.execute("PRAGMA quick_check(1)").fetchone()[0]
             if check != "ok":
                 raise sqlite3.DatabaseError(check)

@@ -6,6 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import ParamSpec, TypeVar
 
 from daemon.clock import Clock
+from daemon.jobs.fallback import FallbackJournal
 from daemon.jobs.job import Job
 from daemon.jobs.journal import Entry, Journal, Repeated
 from daemon.mqtt.messages import Result
@@ -15,9 +16,9 @@ R = TypeVar("R")
 
 
 class Ledger:
-    """Asynchronous front of a `Journal`; every method raises `JournalError`."""
+    """Asynchronous front of a journal; every method raises `JournalError`."""
 
-    def __init__(self, journal: Journal, clock: Clock) -> None:
+    def __init__(self, journal: Journal | FallbackJournal, clock: Clock) -> None:
         self._journal = journal
         self._clock = clock
         self._thread: ThreadPoolExecutor | None = None
@@ -48,6 +49,17 @@ class Ledger:
 
     async def finish(self, results: Sequence[tuple[int, Result]]) -> None:
         await self._call(self._journal.finish, results, self._clock())
+
+    async def settle(self) -> list[Entry]:
+        """Tries once more to write what a full disk has not taken; the open jobs that it kept unread."""
+        if isinstance(self._journal, FallbackJournal):
+            return await self._call(self._journal.settle, self._clock())
+        return []
+
+    @property
+    def problem(self) -> str | None:
+        """Why the journal cannot be written; None while it can."""
+        return self._journal.problem if isinstance(self._journal, FallbackJournal) else None
 
     async def published(self, seqs: Sequence[int]) -> None:
         await self._call(self._journal.published, seqs)
