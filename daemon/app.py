@@ -12,39 +12,40 @@ from typing import Literal
 
 from daemon import __version__, configfile
 from daemon import config as options
-from daemon.audio import chime
 from daemon.audio.speaker import Speaker
 from daemon.clock import system_clock
 from daemon.config import Config
 from daemon.instance import InstanceLock
 from daemon.jobs.announcer import Announcer
-from daemon.jobs.journal import Journal
+from daemon.jobs.fallback import FallbackJournal
 from daemon.jobs.ledger import Ledger
 from daemon.jobs.pipeline import Pipeline
 from daemon.jobs.queue import JobQueue
 from daemon.jobs.quiet import QuietClock
 from daemon.jobs.reception import Reception
-from daemon.jobs.reception import Say as SayDelivery
-from daemon.mqtt import topics as topic_tree
-from daemon.mqtt.configured import link_settings, topics
+from daemon.mqtt.configured import defaults, link_settings, topics
 from daemon.mqtt.controls import Controls
+from daemon.mqtt.deliveries import Deliveries
 from daemon.mqtt.embedded import EmbeddedBroker
-from daemon.mqtt.intake import Defaults
 from daemon.mqtt.link import Link
 from daemon.mqtt.results import Results
 from daemon.mqtt.status import Status
-from daemon.mqtt.traffic import Delivery
+from daemon.sd_notify import Notifier
+from daemon.storage.disk import MIB
+from daemon.storage.housekeeping import Housekeeping
 from daemon.storage.outputs import Outputs
 from daemon.storage.phrases import PhraseCache
-from daemon.storage.prune import prune
 from daemon.storage.settings import SettingsStore
 from daemon.synthesis import engines
 from daemon.tasks import Tasks
 from daemon.watch import sensors
+from daemon.watch.guard import Guard
+from daemon.watch.health import BrokerProbe, Health, engine_probe, speaker_probe
+from daemon.watch.metrics import Metrics
+from daemon.watch.readiness import Readiness
 
 log = logging.getLogger(__name__)
 
-PRUNE_INTERVAL_S = 60.0
 VOICES_INTERVAL_S = 5.0
 
 End = Literal["stop", "reload"]
@@ -53,8 +54,14 @@ End = Literal["stop", "reload"]
 class App:
     """All parts of one daemon."""
 
-    def __init__(self, config: Config, config_path: Path | None = None) -> None:
-        """`config_path` is what a reload reads."""
+    def __init__(
+        self, config: Config, config_path: Path | None = None, notifier: Notifier | None = None
+    ) -> None:
+        """
+        Args:
+            config_path: what a reload reads.
+            notifier: the way to systemd; None: nobody is told.
+        """
         self._config_path = config_path
         environment = dict(os.environ)
         state_dir = options.state_dir(config, environment)
@@ -62,13 +69,15 @@ class App:
         self._topics = topics(config)
         self._clock = system_clock()
         self._state_dir = state_dir
-        self._engines = engines.open_engines(config, state_dir)
+        self._engines = engines.open_engines(config, state_dir, self._spare_memory_bytes)
         self._lock = InstanceLock(state_dir)
         self._settings = SettingsStore(state_dir / "settings.json")
-        self._ledger = Ledger(Journal(state_dir / "journal.sqlite"), self._clock)
-        self._outputs = Outputs(options.outputs_dir(config))
-        self._cache = PhraseCache(options.phrases_dir(config, environment))
-        self._outputs_bytes = 0
+        self._ledger = Ledger(FallbackJournal(state_dir / "journal.sqlite"), self._clock)
+        min_free_bytes = config.watch.disk.refuse_mib * MIB
+        self._outputs = Outputs(options.outputs_dir(config), min_free_bytes)
+        self._cache = PhraseCache(options.phrases_dir(config, environment), min_free_bytes)
+        self._metrics = Metrics()
+        self._notifier = notifier or Notifier()
         self.address = (config.mqtt.host, config.mqtt.port)
         self._broker = (
             EmbeddedBroker(config.mqtt.host, config.mqtt.port) if config.mqtt.broker == "embedded" else None
@@ -102,6 +111,8 @@ class App:
             stack.push_async_callback(self._speaker.stop)
             await self._speaker.start()
             self._build(*self.address)
+            await self._housekeeping.look()
+            await self._guard.look()  # on a hot device, the heavy engine is not even loaded
             stack.push_async_callback(self._results.confirm)
             self._queue.restore(await self._ledger.open_jobs())
             stack.push_async_callback(self._link.stop, b"offline")
@@ -109,6 +120,10 @@ class App:
             stack.push_async_callback(self._tasks.stop)
             self._start_tasks(online)
             end = await self._ending
+            if end == "stop":
+                self._notifier.stopping()
+            else:
+                self._notifier.reloading()
             self._status.stopping = True
             self._status.publish()
             log.info("stopping")
@@ -126,12 +141,11 @@ class App:
             self.end("reload")
 
     async def _start_storage(self, stack: AsyncExitStack) -> None:
-        await self._ledger.start()
-        stack.push_async_callback(self._ledger.stop)
         self._outputs.start()
         self._cache.start()
+        await self._ledger.start()
+        stack.push_async_callback(self._ledger.stop)
         self._settings.load()
-        await self._prune_once()
 
     def _build(self, host: str, port: int) -> None:
         """Joins the parts that know each other."""
@@ -141,20 +155,10 @@ class App:
             link_settings(self._config, host, port),
             self._topics.subscriptions,
             self._topics.heartbeat,
-            self._deliver,
+            lambda delivery: self._deliveries.take(delivery),
             self._connected,
         )
-        self._results = Results(self._link, self._topics, self._ledger, self._clock)
-        self._status = Status(
-            self._link,
-            self._topics,
-            self._queue,
-            self._results,
-            self._engines,
-            lambda: self._outputs_bytes,
-            Path(config.watch.root),
-            config.watch.state_interval_s,
-        )
+        self._results = Results(self._link, self._topics, self._ledger, self._clock, self._metrics)
         self._announcer = Announcer(
             self._queue,
             self._results,
@@ -162,10 +166,48 @@ class App:
             self._speaker,
             self._outputs,
             self._cache,
-            lambda: sensors.memory_available_bytes(Path(config.watch.root)),
             lambda: self._settings.current,
             config.speaker.volume,
             self._clock,
+        )
+        self._housekeeping = Housekeeping(
+            config,
+            self._outputs,
+            self._cache,
+            self._ledger,
+            self._queue,
+            lambda: [path for entry in self._queue.waiting for path in self._announcer.phrases(entry.job)],
+        )
+        self._guard = Guard(
+            config.watch,
+            config.worker.max_mib,
+            self._engines,
+            self._queue,
+            self._announcer.is_cached,
+            self._metrics,
+            lambda: self._status.changed(),
+        )
+        self._status = Status(
+            self._link,
+            self._topics,
+            self._queue,
+            self._results,
+            self._engines,
+            self._guard,
+            self._housekeeping,
+            self._metrics,
+            self._problems,
+            config.watch.state_interval_s,
+        )
+        self._readiness = Readiness(self._notifier, self._engines, self._link, config.worker.warm_start)
+        self._health = Health(
+            {
+                "broker": BrokerProbe(self._link),
+                "engine": engine_probe(self._engines),
+                "speaker": speaker_probe(self._speaker),
+            },
+            self._notifier,
+            lambda: self._status.line() if self._readiness.is_up else None,
         )
         self._pipeline = Pipeline(
             self._queue, self._ledger, self._results, self._announcer, self._status.changed
@@ -175,7 +217,7 @@ class App:
             self._ledger,
             self._queue,
             self._results,
-            self._defaults,
+            lambda: defaults(config, self._settings.current, self._engines.voices),
             self._pipeline.interrupt,
             self._clock,
         )
@@ -196,23 +238,20 @@ class App:
             self._status.changed,
         )
 
-    def _defaults(self) -> Defaults:
-        config, settings = self._config, self._settings.current
-        voice = settings.voice or config.voice
-        named = config.speaker.chime
-        return Defaults(
-            style=settings.style or config.style,
-            voice=None if voice == "auto" else voice,
-            language=config.language,
-            seed=config.seed,
-            chime=(named if isinstance(named, str) else chime.names()[0]) if named else None,
-            default_chime=named if isinstance(named, str) else chime.names()[0],
-            ttl_s=config.limits.ttl_s,
-            max_text_length=config.limits.max_text_length,
-            voices=self._engines.voices,
-            chimes=chime.names(),
-            base_topic=config.mqtt.base_topic,
-        )
+        self._deliveries = Deliveries(self._topics, self._link, self._reception, self._controls, self._tasks)
+
+    def _spare_memory_bytes(self) -> int | None:
+        """What an engine may take without making the device short of memory."""
+        available_bytes = sensors.memory_available_bytes(Path(self._config.watch.root))
+        margin_bytes = self._config.watch.memory.warm_mib * MIB
+        return None if available_bytes is None else available_bytes - margin_bytes
+
+    def _problems(self) -> tuple[str, ...]:
+        """What is wrong with the device now, for the state message."""
+        power = "the power supply is too weak (undervoltage)" if self._guard.reading.undervoltage else None
+        speaker = self._speaker.problem if self._config.speaker.device != "none" else None
+        found = (power, speaker, self._housekeeping.problem, self._ledger.problem, *self._health.problems)
+        return tuple(problem for problem in found if problem)
 
     def _connected(self, session_present: bool, first: bool) -> None:
         """Birth: says that the device is there, how it is, and what it can do."""
@@ -223,34 +262,14 @@ class App:
         self._tasks.spawn("tell results again", self._results.tell_again())
         self._online.set()
 
-    def _deliver(self, delivery: Delivery) -> None:
-        """Sends a delivery to the part that it is for. A stored replay of an old message is for none."""
-        asked = self._topics.classify(delivery.topic)
-        if delivery.retain:
-            log.info("a stored message on %s is dropped: it was sent before this connection", delivery.topic)
-            asked = None
-        match asked:
-            case topic_tree.Say(style):
-                self._reception.deliver(SayDelivery(delivery, style))
-                return
-            case topic_tree.Command(verb):
-                caught_up = self._reception.mark()
-                self._tasks.spawn("command", self._controls.command(verb, delivery.payload, caught_up))
-            case topic_tree.Set(name):
-                self._tasks.spawn("setting", self._set(name, delivery.payload))
-        self._link.acknowledge(delivery)
-
-    async def _set(self, name: str, payload: bytes) -> None:
-        self._controls.set(name, payload)
-
     def _start_tasks(self, online: Callable[[], None]) -> None:
         async def tell_online() -> None:
             await self._online.wait()
             online()
 
         self._tasks.spawn("online", tell_online())
-        if self._config.worker.warm_start:
-            self._tasks.spawn("loading the engine", self._engines.preferred.warm())
+        self._tasks.spawn("loading the engine", self._readiness.load_engine())
+        self._tasks.spawn("readiness", self._readiness.tell())
         quiet_clock = QuietClock(
             self._config.quiet_hours, self._settings, lambda: self._controls.echo("do_not_disturb")
         )
@@ -260,7 +279,9 @@ class App:
             ("expiry", self._pipeline.expire),
             ("results", self._results.run),
             ("status", self._status.run),
-            ("pruning", self._prune),
+            ("housekeeping", self._housekeeping.run),
+            ("guard", self._guard.run),
+            ("health", self._health.run),
             ("quiet hours", quiet_clock.run),
         ):
             self._tasks.keep(name, loop)
@@ -275,13 +296,3 @@ class App:
             found = await asyncio.to_thread(engines.find, self._config, self._state_dir)
             if self._engines.renew(found):
                 self._status.publish_lists(list(self._engines.voices.values()))
-
-    async def _prune(self) -> None:
-        while True:
-            await asyncio.sleep(PRUNE_INTERVAL_S)
-            await self._prune_once()
-            await self._ledger.forget_old()
-
-    async def _prune_once(self) -> None:
-        self._outputs_bytes = await asyncio.to_thread(prune, self._outputs.folder, self._config.outputs)
-        await asyncio.to_thread(prune, self._cache.folder, self._config.phrases)

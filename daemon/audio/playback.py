@@ -16,6 +16,7 @@ from daemon.audio.protocol import (
     Play,
     PlayerMessage,
     Playing,
+    Pong,
     Resume,
     SpeakerMessage,
     Stop,
@@ -97,6 +98,10 @@ class Playback:
         """Returns when it has ended, in whatever way; cancelling this stops nothing."""
         await asyncio.wait([self._following])
 
+    @property
+    def is_over(self) -> bool:
+        return self._following.done()
+
     async def __aenter__(self) -> Self:
         return self
 
@@ -163,6 +168,8 @@ class Playback:
             case Stopped(position_s=position_s):
                 self.position_s = position_s
                 return False
+            case Pong():
+                log.debug("a pong came late")  # of a ping whose sender did not wait
             case Failed(message=reason):
                 raise AnnouncementError(Code.AUDIO_DEVICE, reason)
         return None

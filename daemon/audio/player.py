@@ -28,9 +28,11 @@ from daemon.audio.protocol import (
     Opened,
     OutputDevice,
     Pause,
+    Ping,
     Play,
     PlayerMessage,
     PlayerReady,
+    Pong,
     Resume,
     SpeakerMessage,
     Stop,
@@ -55,8 +57,11 @@ class Player:
         self._refused_rates_hz: set[int] = set()
         self._last_sound_s = float("-inf")
 
-    def perform_all(self, announcements: Iterable[Announcement]) -> None:
+    def perform_all(self, announcements: Iterable[Announcement | Ping]) -> None:
         for announcement in announcements:
+            if isinstance(announcement, Ping):
+                self._send(Pong())
+                continue
             try:
                 self._perform(announcement)
             except ParentGone:
@@ -108,7 +113,7 @@ def main() -> None:
     except NoDevice as error:
         send(_ready(PlayerReady(devices=tuple(outputs), problem=str(error))))
         return
-    announcements: queue.SimpleQueue[Announcement | None] = queue.SimpleQueue()
+    announcements: queue.SimpleQueue[Announcement | Ping | None] = queue.SimpleQueue()
     player = Player(portaudio, device, send)
     thread = threading.Thread(target=player.perform_all, args=(iter(announcements.get, None),), daemon=True)
     thread.start()
@@ -123,7 +128,9 @@ def main() -> None:
     os._exit(exit_code)  # not sys.exit: PortAudio's own clean-up would wait for a device that hangs
 
 
-def _obey(parent: Parent[SpeakerMessage], announcements: "queue.SimpleQueue[Announcement | None]") -> None:
+def _obey(
+    parent: Parent[SpeakerMessage], announcements: "queue.SimpleQueue[Announcement | Ping | None]"
+) -> None:
     """Follows the daemon's messages until they end; then nothing is left to play. Raises `FrameError`."""
     current: Announcement | None = None
     try:
@@ -131,6 +138,8 @@ def _obey(parent: Parent[SpeakerMessage], announcements: "queue.SimpleQueue[Anno
             if isinstance(message, Play):
                 current = Announcement(message)
                 announcements.put(current)
+            elif isinstance(message, Ping):
+                announcements.put(message)
             elif current is not None and current.play.announcement == message.announcement:
                 _apply(message, current)
     finally:
@@ -139,7 +148,7 @@ def _obey(parent: Parent[SpeakerMessage], announcements: "queue.SimpleQueue[Anno
         announcements.put(None)
 
 
-def _apply(message: SpeakerMessage, announcement: Announcement) -> None:
+def _apply(message: Audio | End | Stop | Pause | Resume, announcement: Announcement) -> None:
     match message:
         case Audio(pcm=pcm):
             announcement.pieces.append(pcm)

@@ -47,6 +47,10 @@ class Resume(Frame, frozen=True):
     announcement: int
 
 
+class Ping(Frame, frozen=True):
+    """Answered by `Pong` once everything before it has been played: so it is sent in silence only."""
+
+
 class Opened(Frame, frozen=True):
     """The device has taken the stream."""
 
@@ -92,6 +96,10 @@ class Failed(Frame, frozen=True):
     message: str
 
 
+class Pong(Frame, frozen=True):
+    """The part that plays is there, and idle."""
+
+
 class OutputDevice(msgspec.Struct, frozen=True, kw_only=True):
     """A sound output as PortAudio lists it."""
 
@@ -109,8 +117,8 @@ class PlayerReady(msgspec.Struct, frozen=True, kw_only=True):
     problem: str = ""
 
 
-PlayerMessage = Ready | Opened | Began | Playing | Finished | Stopped | Failed
-SpeakerMessage = Play | Audio | End | Stop | Pause | Resume
+PlayerMessage = Ready | Opened | Began | Playing | Finished | Stopped | Failed | Pong
+SpeakerMessage = Play | Audio | End | Stop | Pause | Resume | Ping
 
 FROM_PLAYER: Codec[PlayerMessage] = Codec(PlayerMessage)
 TO_PLAYER: Codec[SpeakerMessage] = Codec(SpeakerMessage)

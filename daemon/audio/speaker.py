@@ -10,7 +10,7 @@ import msgspec
 
 from daemon.audio import chime
 from daemon.audio.playback import Playback
-from daemon.audio.protocol import FROM_PLAYER, OutputDevice, Play, PlayerMessage, PlayerReady
+from daemon.audio.protocol import FROM_PLAYER, OutputDevice, Ping, Play, PlayerMessage, PlayerReady, Pong
 from daemon.children.child import Child, ChildError
 from daemon.errors import AnnouncementError, Code
 
@@ -128,6 +128,27 @@ class Speaker:
             await self._playback.open()
         await self._playback.write(chime_pcm)
         return self._playback
+
+    async def ping(self, deadline_s: float) -> None:
+        """Sees that the player is there. While it plays, the playback itself watches over it.
+
+        Raises:
+            ChildError: it does not answer; it was killed, and the next announcement starts a new one.
+        """
+        if self._turn.locked():  # somebody opens the device, or waits to
+            return
+        async with self._turn:
+            playing = self._playback is not None and not self._playback.is_over
+            if playing or not self._child.alive:
+                return
+            try:
+                await self._child.send(Ping(), deadline_s)
+                answer = await self._child.receive(deadline_s)
+                if not isinstance(answer, Pong):
+                    raise ChildError(f"the player sent {type(answer).__name__} in answer to a ping")
+            except ChildError:
+                await self._child.kill()
+                raise
 
     async def devices(self) -> tuple[OutputDevice, ...]:
         """All sound outputs of this machine now. Raises `ChildError`."""

@@ -3,6 +3,7 @@
 import asyncio
 import json
 import logging
+import os
 import signal
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,7 @@ from daemon.instance import AlreadyRunningError
 from daemon.mqtt.caller import Caller, CallError, is_success
 from daemon.mqtt.configured import link_settings, topics
 from daemon.mqtt.messages import Result
+from daemon.sd_notify import Notifier
 
 log = logging.getLogger(__name__)
 
@@ -31,8 +33,9 @@ def run(path: Path, once: str | None, greet: bool) -> int:
     logs.setup("warning" if once is not None and config.log_level == "info" else config.log_level)
     if once is not None:
         return _say_once(config, once)
+    notifier = Notifier.from_environment(os.environ)
     while True:
-        again = asyncio.run(_run(config, path, greet))
+        again = asyncio.run(_run(config, path, greet, notifier))
         if not again:
             return 0
         greet = False
@@ -40,9 +43,9 @@ def run(path: Path, once: str | None, greet: bool) -> int:
         logs.setup(config.log_level)
 
 
-async def _run(config: Config, path: Path, greet: bool) -> bool:
+async def _run(config: Config, path: Path, greet: bool, notifier: Notifier) -> bool:
     """One life of the daemon; whether it is to start again with the configuration read anew."""
-    app = App(config, path)
+    app = App(config, path, notifier)
     _stop_on_signals(app)
     greetings: dict[asyncio.Task[None], Caller] = {}
 

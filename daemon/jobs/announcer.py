@@ -38,7 +38,6 @@ class Announcer:
         speaker: Speaker,
         outputs: Outputs,
         cache: PhraseCache,
-        free_bytes: Callable[[], int | None],
         settings: Callable[[], Settings],
         volume: int,
         clock: Clock,
@@ -49,7 +48,6 @@ class Announcer:
         self._speaker = speaker
         self._outputs = outputs
         self._cache = cache
-        self._free_bytes = free_bytes
         self._settings = settings
         self._volume = volume
         self._clock = clock
@@ -64,16 +62,26 @@ class Announcer:
         if self._playback is not None:
             await _attempt(self._playback.resume())
 
+    def is_cached(self, job: Job) -> bool:
+        """Whether its sound is in the phrase cache, so that nothing has to be synthesised."""
+        return self.phrases(job)[0].exists()
+
+    def phrases(self, job: Job) -> list[Path]:
+        """Where its sound is in the phrase cache, or will be; the first is what was asked for."""
+        return [self._cache.wav(key) for key in self._rendering(job).keys]
+
     async def make(self, entry: Entry) -> Result:
         """Makes, plays and files one job. Raises `AnnouncementError`."""
+        rendering = self._rendering(entry.job)
+        with self._cache.hold(*rendering.keys):
+            return await self._make(entry, rendering)
+
+    def _rendering(self, job: Job) -> Rendering:
+        routes = self._engines.routes(job.voice, job.language, job.text)
+        return Rendering(job.synthesis_request, routes, self._engines, self._cache)
+
+    async def _make(self, entry: Entry, rendering: Rendering) -> Result:
         job = entry.job
-        rendering = Rendering(
-            job.synthesis_request,
-            self._engines.routes(job.voice, job.language, job.text),
-            self._engines,
-            self._cache,
-            self._free_bytes,
-        )
         speaks = job.output != "file" and not self._is_silenced(job) and await self._speaker.look_again()
         if speaks:
             device_error = await self._speak(job, rendering)
@@ -93,6 +101,7 @@ class Announcer:
         )
         missing: tuple[str, ...] = () if speaks or job.output == "file" else ("speaker",)
         missing += ("file",) if rendering.disk_error is not None and job.output == "both" else ()
+        missing += ("repeat",) if speaks and job.repeat > 1 and not rendering.whole else ()
         return msgspec.structs.replace(
             result,
             wav_path=str(wav_path) if wav_path else None,
@@ -145,6 +154,7 @@ class Announcer:
             return None
         path = self._outputs.path_for(entry.job.id, entry.seq, self._clock().wall_s)
         try:
+            self._outputs.check_room()
             if entry.job.chime is None:
                 await asyncio.to_thread(phrases.copy, rendering.wav, path)
             else:

@@ -7,7 +7,6 @@ from typing import Literal, NamedTuple
 
 from daemon.errors import AnnouncementError, Code
 from daemon.jobs.announcer import Announcer
-from daemon.jobs.job import Job
 from daemon.jobs.journal import Entry, JournalError
 from daemon.jobs.ledger import Ledger
 from daemon.jobs.queue import JobQueue
@@ -80,7 +79,7 @@ class Pipeline:
             await asyncio.sleep(STALE_CHECK_S)
             stale = self._queue.take_stale()
             if stale:
-                await self._results.end(stale, Event.EXPIRED, lambda entry: _late(entry.job))
+                await self._results.end(stale, Event.EXPIRED, self._late)
                 self._changed()
 
     def interrupt(self, entry: Entry | None, cut: Cut) -> None:
@@ -95,6 +94,13 @@ class Pipeline:
             running.task.cancel()
         if self._cut is None or self._cut == "postpone":
             self._cut = cut
+
+    def _late(self, entry: Entry) -> str | AnnouncementError:
+        sentence = f"not begun within {entry.job.ttl_s:g} s"
+        held_because = self._queue.held_because(entry)
+        if held_because is None:
+            return sentence
+        return AnnouncementError(Code.THROTTLED, f"{sentence}: {held_because}")
 
     async def _conclude(self, entry: Entry, task: "asyncio.Task[Result]") -> None:
         """Turns how a job's task ended into its final result, or puts the job back."""
@@ -134,7 +140,3 @@ class Pipeline:
             await self._ledger.begin(entry.seq)
         except JournalError as error:  # it can still be spoken
             log.warning("[%s] %s", entry.job.id, error)
-
-
-def _late(job: Job) -> str:
-    return f"not begun within {job.ttl_s:g} s"

@@ -5,7 +5,7 @@ import bisect
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from daemon.clock import Clock
+from daemon.clock import Clock, Moment
 from daemon.errors import AnnouncementError, Code
 from daemon.jobs import policy
 from daemon.jobs.job import Priority
@@ -19,6 +19,13 @@ class Admission(NamedTuple):
     interrupt: policy.Interrupt | None
 
 
+class Restraint(NamedTuple):
+    """Jobs that must not begin now, and why."""
+
+    holds: Callable[[Entry], bool]
+    reason: str
+
+
 class JobQueue:
     """Bounded; ordered by priority and arrival; knows which job is current."""
 
@@ -27,11 +34,16 @@ class JobQueue:
         self._clock = clock
         self._waiting: dict[Priority, list[Entry]] = {priority: [] for priority in Priority}
         self._changed = asyncio.Event()
+        self._restraint: Restraint | None = None
         self.current: Entry | None = None
         self.paused = False
 
     def __len__(self) -> int:
         return sum(len(entries) for entries in self._waiting.values())
+
+    @property
+    def waiting(self) -> list[Entry]:
+        return [entry for entries in self._waiting.values() for entry in entries]
 
     def check_room(self, priority: Priority) -> None:
         """Raises `AnnouncementError` (queue_full). Important ones have as much room of their own."""
@@ -77,13 +89,23 @@ class JobQueue:
         self.paused = False
         self._changed.set()
 
+    def restrain(self, restraint: Restraint | None) -> None:
+        """Holds some jobs back from now on, or none; they still grow stale."""
+        self._restraint = restraint
+        self._changed.set()
+
+    def held_because(self, entry: Entry) -> str | None:
+        """Why this job must not begin now; None when it may."""
+        restraint = self._restraint
+        return restraint.reason if restraint is not None and restraint.holds(entry) else None
+
     async def next(self) -> Entry:
         """Waits for the next job, makes it the current one and removes it from the waiting ones."""
         while True:
             self._changed.clear()
             now = self._clock()
             firsts = (
-                next((entry for entry in entries if not policy.is_stale(entry, now)), None)
+                next((entry for entry in entries if self._may_begin(entry, now)), None)
                 for entries in self._waiting.values()
             )
             chosen = None if self.paused else policy.choose(filter(None, firsts), now)
@@ -96,6 +118,9 @@ class JobQueue:
     def done(self) -> None:
         """The current job has ended or was put back."""
         self.current = None
+
+    def _may_begin(self, entry: Entry, now: Moment) -> bool:
+        return not policy.is_stale(entry, now) and self.held_because(entry) is None
 
     def _insert(self, entry: Entry) -> None:
         bisect.insort(self._waiting[entry.job.priority], entry, key=lambda other: other.seq)

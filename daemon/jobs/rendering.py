@@ -29,14 +29,12 @@ class Rendering:
         routes: tuple[Route, ...],
         engines: Engines,
         cache: PhraseCache,
-        free_bytes: Callable[[], int | None],
     ) -> None:
         """`request_of` makes the request for a voice; the first of `routes` that can be gone is taken."""
         self._request_of = request_of
         self._routes = routes
         self._engines = engines
         self._cache = cache
-        self._free_bytes = free_bytes
         self._pcm_bytes = 0
         self._writer: WavWriter | None = None
         self.sample_rate_hz = SAMPLE_RATE_HZ
@@ -61,6 +59,11 @@ class Rendering:
     @property
     def degraded(self) -> tuple[str, ...]:
         return tuple(dict.fromkeys(self._degraded))
+
+    @property
+    def keys(self) -> tuple[str, ...]:
+        """Every phrase that this may become, by whichever route."""
+        return tuple(self._key_of(route) for route in self._routes)
 
     @property
     def duration_s(self) -> float:
@@ -92,12 +95,15 @@ class Rendering:
         self._route = route
         self._request = self._request_of(route.voice)
         self._degraded = list(route.degraded)
-        self._key = phrases.key(self._request, route.engine.version_of(route.voice))
+        self._key = self._key_of(route)
+
+    def _key_of(self, route: Route) -> str:
+        return phrases.key(self._request_of(route.voice), route.engine.version_of(route.voice))
 
     async def _by_route(self, may_refuse: bool) -> AsyncGenerator[bytes, None]:
         phrase = await asyncio.to_thread(self._cache.find, self._key)
         if phrase is None and may_refuse:
-            refusal = self._engines.refusal(self._route.engine, self._free_bytes())
+            refusal = self._engines.refusal(self._route.engine)
             if refusal is not None:
                 raise EngineUnavailable(Code.THROTTLED, refusal)
         async with aclosing(self._from_engine() if phrase is None else self._from_cache(phrase)) as source:
@@ -118,7 +124,7 @@ class Rendering:
         synthesis_s = 0.0
         supervisor = self._engines.supervisor(self._route.engine)
         try:
-            async with aclosing(supervisor.synthesize(self._request)) as pieces:
+            async with aclosing(supervisor.synthesize(self._request, self._engines.gentle)) as pieces:
                 async for piece in pieces:
                     synthesis_s += piece.synthesis_s
                     self._keep(piece.pcm)
@@ -138,6 +144,7 @@ class Rendering:
             return
         try:
             if self._writer is None:
+                self._cache.check_room()
                 self._writer = WavWriter(self.wav, self.sample_rate_hz).__enter__()
             self._writer.write(pcm)
         except (AnnouncementError, OSError) as error:

@@ -1,11 +1,16 @@
-"""The topics and the broker link as the configuration has them."""
+"""The topics, the broker link and the defaults of a request as the configuration has them."""
 
 import socket
+from collections.abc import Mapping
 
 from daemon import configfile
+from daemon.audio import chime
 from daemon.config import Config
 from daemon.mqtt import topics as topic_tree
+from daemon.mqtt.intake import Defaults
 from daemon.mqtt.settings import LinkSettings, Tls, Will
+from daemon.storage.settings import Settings
+from daemon.synthesis.engine import VoiceInfo
 
 
 def node(config: Config) -> str:
@@ -29,4 +34,23 @@ def link_settings(config: Config, host: str, port: int) -> LinkSettings:
         will=Will(topics(config).availability, b"offline"),
         keepalive_s=mqtt.keepalive_s,
         session_expiry_s=mqtt.session_expiry_s,
+    )
+
+
+def defaults(config: Config, settings: Settings, voices: Mapping[str, VoiceInfo]) -> Defaults:
+    """What a request takes where it says nothing; `settings` are what users set meanwhile."""
+    voice = settings.voice or config.voice
+    named = config.speaker.chime
+    return Defaults(
+        style=settings.style or config.style,
+        voice=None if voice == "auto" else voice,
+        language=config.language,
+        seed=config.seed,
+        chime=(named if isinstance(named, str) else chime.names()[0]) if named else None,
+        default_chime=named if isinstance(named, str) else chime.names()[0],
+        ttl_s=config.limits.ttl_s,
+        max_text_length=config.limits.max_text_length,
+        voices=voices,
+        chimes=chime.names(),
+        base_topic=config.mqtt.base_topic,
     )

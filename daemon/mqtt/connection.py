@@ -69,6 +69,12 @@ class Connection:
         self._short_lived = 0  # connections in a row that were accepted and soon lost
         self._refusal: ReasonCode | None = None
         self._complaints: dict[str, int] = {}  # each with the connection it was last made in
+        self._turned_at_s = time.monotonic()
+
+    @property
+    def idle_s(self) -> float:
+        """Seconds since the network thread last went round: about a second, more while it connects."""
+        return time.monotonic() - self._turned_at_s
 
     def start(self) -> None:
         """Begins to connect. Raises `LinkError` when the TLS files cannot be used."""
@@ -112,6 +118,7 @@ class Connection:
     def _run(self) -> None:
         delay_s = self._settings.retry_min_s
         while not self._stopping.is_set():
+            self._turned_at_s = time.monotonic()
             fell_back = self._serve()
             if self._was_stable():
                 delay_s = self._settings.retry_min_s
@@ -145,6 +152,7 @@ class Connection:
     def _poll(self, client: paho.Client) -> None:
         answer_by_s = time.monotonic() + ANSWER_DEADLINE_S
         while client.loop(POLL_S) == MQTTErrorCode.MQTT_ERR_SUCCESS:
+            self._turned_at_s = time.monotonic()
             if self._stopping.is_set():
                 client.disconnect()
                 client.loop(POLL_S)

@@ -45,6 +45,7 @@ class Link:
         self._connection = Connection(settings, filters, self)
         self._loop: asyncio.AbstractEventLoop | None = None
         self._accepted: Accepted | None = None
+        self.connections = 0  # that a broker has accepted
         self._connected = False
         self._last_error: str | None = None
         self._outbox = Outbox(settings.max_queued)
@@ -64,6 +65,11 @@ class Link:
             last_error=self._last_error,
             waiting=len(self._outbox),
         )
+
+    @property
+    def idle_s(self) -> float:
+        """Seconds since the network thread last went round, connected or not."""
+        return self._connection.idle_s
 
     async def start(self) -> None:
         """Begins to connect, and returns at once. Raises `LinkError` when the TLS files cannot be used."""
@@ -187,6 +193,7 @@ class Link:
         if self._accepted is not None and self._accepted.client != accepted.client:
             self._outbox.send_again()
         self._accepted = accepted
+        self.connections += 1
         log.info("connected to the MQTT broker at %s (MQTT %s)", self._settings.address, accepted.protocol)
         self._hand_on(self._backlog.begin())
         self._catching_up = asyncio.get_running_loop().create_task(self._catch_up())

@@ -5,7 +5,6 @@ import contextlib
 import logging
 import time
 from collections.abc import Callable
-from pathlib import Path
 
 import msgspec
 
@@ -16,9 +15,11 @@ from daemon.mqtt.messages import State
 from daemon.mqtt.results import Results
 from daemon.mqtt.settings import LinkError
 from daemon.mqtt.topics import Topics
+from daemon.storage.housekeeping import Housekeeping
 from daemon.synthesis.engine import VoiceInfo
 from daemon.synthesis.engines import Engines
-from daemon.watch import sensors
+from daemon.watch.guard import Guard
+from daemon.watch.metrics import Metrics
 
 log = logging.getLogger(__name__)
 
@@ -35,8 +36,10 @@ class Status:
         queue: JobQueue,
         results: Results,
         engines: Engines,
-        outputs_bytes: Callable[[], int],
-        root: Path,
+        guard: Guard,
+        housekeeping: Housekeeping,
+        metrics: Metrics,
+        problems: Callable[[], tuple[str, ...]],
         interval_s: float,
     ) -> None:
         self._link = link
@@ -44,8 +47,10 @@ class Status:
         self._queue = queue
         self._results = results
         self._engines = engines
-        self._outputs_bytes = outputs_bytes
-        self._root = root
+        self._guard = guard
+        self._housekeeping = housekeeping
+        self._metrics = metrics
+        self._problems = problems
         self._interval_s = interval_s
         self._started_s = time.monotonic()
         self._changed = asyncio.Event()
@@ -80,22 +85,41 @@ class Status:
         self._link.publish(self._topics.styles, msgspec.json.encode(presets), retain=True)
 
     def state(self) -> State:
-        reading = sensors.read(self._root)
+        reading, throttle = self._guard.reading, self._guard.throttle
         current = self._queue.current
         return State(
             status=self._status(),
             queue_length=len(self._queue),
             speaking_id=current.job.id if current else None,
             engine=self._engines.preferred.engine,
-            throttle="normal",
-            throttle_reason=None,
+            throttle=throttle.level.label,
+            throttle_reason=throttle.reason,
             temperature_c=reading.temperature_c,
+            undervoltage=reading.undervoltage,
             memory_available_bytes=reading.memory_available_bytes,
+            memory_stall_percent=reading.memory_stall_percent,
+            swap_free_bytes=reading.swap_free_bytes,
+            disk_free_bytes=self._housekeeping.disk_free_bytes,
             worker_rss_bytes=self._engines.rss_bytes,
-            outputs_bytes=self._outputs_bytes(),
+            outputs_bytes=self._housekeeping.outputs_bytes,
             uptime_s=round(time.monotonic() - self._started_s),
             version=__version__,
+            problems=self._problems(),
+            metrics=self._metrics.report(
+                time.monotonic(),
+                worker_restarts=self._engines.restarts,
+                broker_connections=self._link.connections,
+            ),
             last=self._results.last,
+        )
+
+    def line(self) -> str:
+        """The state in a line, for `systemctl status`."""
+        state = self.state()
+        heat = "" if state.temperature_c is None else f", {state.temperature_c:.0f} °C"
+        problems = f"; {'; '.join(state.problems)}" if state.problems else ""
+        return (
+            f"{state.status}, {state.queue_length} waiting, {state.engine}, {state.throttle}{heat}{problems}"
         )
 
     def _status(self) -> str:

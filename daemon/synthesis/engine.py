@@ -82,8 +82,13 @@ class Engine(Protocol):
     def voices(self) -> list[VoiceInfo]:
         """All voices; callable before `load`."""
 
-    def synthesize(self, request: SynthesisRequest, cancelled: Callable[[], bool]) -> Iterator[Piece]:
+    def synthesize(
+        self, request: SynthesisRequest, cancelled: Callable[[], bool], gentle: bool = False
+    ) -> Iterator[Piece]:
         """Yields the speech piece by piece, each as soon as it is made; stops early once `cancelled()`.
+
+        Args:
+            gentle: the device is warm; a heavy engine makes less heat and takes longer.
 
         Raises:
             EngineError: the request holds nothing that this engine can say.

@@ -2,16 +2,18 @@
 
 import logging
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from daemon import config as options
 from daemon.config import Config
+from daemon.errors import AnnouncementError
 from daemon.synthesis import cosyvoice3, facts
 from daemon.synthesis.engine import EngineOptions, VoiceInfo
 from daemon.synthesis.facts import EngineFacts, Route
 from daemon.synthesis.supervisor import State, Supervisor
 from daemon.synthesis.timings import Timings
+from daemon.watch.policy import Level
 
 log = logging.getLogger(__name__)
 
@@ -21,14 +23,29 @@ MAX_DEFAULT_THREADS = 4  # more make a sentence hardly faster and the machine mu
 HEAVY_JOB_BASE_S = 60.0
 HEAVY_JOB_PER_CHARACTER_S = 3.0
 
+LIGHT_MEMORY_BYTES = 420 * 2**20  # the built-in engine's worker with all of its models, see docs/bench.json
+OVERGROWN = 1.5  # times what an engine needs: leaks in the libraries below it are known
+
 
 class Engines:
     """The built-in engine, and CosyVoice3 before it where a prepared model is there."""
 
-    def __init__(self, found: tuple[EngineFacts, ...], supervisors: Mapping[str, Supervisor]) -> None:
-        """`found`: by preference, the built-in engine last; each has its supervisor."""
+    def __init__(
+        self,
+        found: tuple[EngineFacts, ...],
+        supervisors: Mapping[str, Supervisor],
+        spare_bytes: Callable[[], int | None] = lambda: None,
+    ) -> None:
+        """
+        Args:
+            found: by preference, the built-in engine last; each has its supervisor.
+            spare_bytes: memory that an engine may take now; None: unknown.
+        """
         self._found = found
         self._supervisors = supervisors
+        self._spare_bytes = spare_bytes
+        self._level = Level.NORMAL
+        self._reason: str | None = None
 
     @property
     def voices(self) -> dict[str, VoiceInfo]:
@@ -37,8 +54,24 @@ class Engines:
 
     @property
     def preferred(self) -> Supervisor:
-        """The worker of the engine that speaks where no voice is named."""
-        return self._supervisors[next(engine.name for engine in self._found if engine.voices)]
+        """The worker of the engine that speaks where no voice is named, as hot as the device is now."""
+        able = (engine for engine in self._found if engine.voices and not self._rests(engine))
+        return self._supervisors[next(able).name]
+
+    @property
+    def gentle(self) -> bool:
+        """Whether a heavy engine is to make less heat."""
+        return self._level >= Level.WARM
+
+    @property
+    def is_loaded(self) -> bool:
+        """Whether one of the engines has been loaded since the start."""
+        return any(supervisor.version is not None for supervisor in self._supervisors.values())
+
+    @property
+    def restarts(self) -> int:
+        """How many workers had to be replaced since the start."""
+        return sum(supervisor.restarts for supervisor in self._supervisors.values())
 
     @property
     def enrols(self) -> bool:
@@ -57,21 +90,63 @@ class Engines:
         """The ways to speak a request, best first."""
         return facts.routes(voice, language, text, self._found)
 
-    def refusal(self, engine: EngineFacts, free_bytes: int | None) -> str | None:
+    def refusal(self, engine: EngineFacts) -> str | None:
         """Why this engine must not speak now, where another could; None when it may."""
         supervisor = self.supervisor(engine)
+        if self._rests(engine):
+            return f"the device is {self._level.label}: {self._reason}"
         if supervisor.state == State.FAILED:
             return "it failed too often"
-        loaded = supervisor.pid is not None
-        if not loaded and free_bytes is not None and free_bytes < engine.memory_bytes:
-            return f"it needs {engine.memory_bytes >> 20} MiB and {free_bytes >> 20} MiB are free"
+        loaded, spare_bytes = supervisor.pid is not None, self._spare_bytes()
+        if not loaded and spare_bytes is not None and spare_bytes < engine.memory_bytes:
+            return f"it needs {engine.memory_bytes >> 20} MiB and {max(0, spare_bytes) >> 20} can be spared"
         return None
+
+    def throttle(self, level: Level, reason: str | None) -> None:
+        """Takes what the device may do from now on, and why."""
+        self._level = level
+        self._reason = reason
+
+    def resting(self) -> list[Supervisor]:
+        """Those whose engine must not speak at the present level."""
+        return [self.supervisor(engine) for engine in self._found if self._rests(engine)]
+
+    def overgrown(self, max_bytes: int) -> list[Supervisor]:
+        """Those whose worker has grown beyond `max_bytes`; 0: beyond what its engine needs, by half."""
+        return [
+            self.supervisor(engine)
+            for engine in self._found
+            if self.supervisor(engine).rss_bytes
+            > (max_bytes or OVERGROWN * (engine.memory_bytes or LIGHT_MEMORY_BYTES))
+        ]
+
+    @property
+    def supervisors(self) -> tuple[Supervisor, ...]:
+        return tuple(self._supervisors.values())
+
+    def _rests(self, engine: EngineFacts) -> bool:
+        return engine.is_heavy and self._level >= Level.HOT
 
     def renew(self, found: tuple[EngineFacts, ...]) -> bool:
         """Takes what is known of the same engines now; whether their voices changed."""
         before = self._found
         self._found = tuple(engine for engine in found if engine.name in self._supervisors)
         return [engine.fingerprints for engine in self._found] != [engine.fingerprints for engine in before]
+
+    async def warm(self) -> None:
+        """Loads the preferred engine ahead of need, or else the next that can be had.
+
+        Raises:
+            AnnouncementError: none can.
+        """
+        *others, last = self._found
+        for engine in others:
+            if engine.voices and self.refusal(engine) is None:
+                try:
+                    return await self.supervisor(engine).warm()
+                except AnnouncementError as error:
+                    log.warning("%s is not loaded: %s", engine.name, error)
+        await self.supervisor(last).warm()
 
     async def start(self) -> None:
         for supervisor in self._supervisors.values():
@@ -96,7 +171,9 @@ def threads(config: Config) -> int:
     return config.worker.threads or min(os.cpu_count() or 1, MAX_DEFAULT_THREADS)
 
 
-def open_engines(config: Config, state_dir: Path) -> Engines:
+def open_engines(
+    config: Config, state_dir: Path, spare_bytes: Callable[[], int | None] = lambda: None
+) -> Engines:
     """The engines of a configuration with a supervisor each."""
     found = find(config, state_dir)
     model_dir = options.model_dir(config, state_dir)
@@ -116,4 +193,5 @@ def open_engines(config: Config, state_dir: Path) -> Engines:
             )
             for engine in found
         },
+        spare_bytes,
     )

@@ -22,6 +22,11 @@ class EngineFacts(NamedTuple):
     fingerprints: Mapping[str, str] = {}  # voice -> what changes with its sound; the version's for the others
     memory_bytes: int = 0  # what loading it takes; 0: so little that it is not asked
 
+    @property
+    def is_heavy(self) -> bool:
+        """Whether it must make room where heat or memory are short."""
+        return self.memory_bytes > 0
+
     def version_of(self, voice: str) -> str:
         """Changes whenever the same request with this voice may give other samples."""
         return self.version + self.fingerprints.get(voice, "")

@@ -77,6 +77,7 @@ class WorkerProcess:
         job_s: float,
         silence_s: float,
         deliver: Callable[[Speech], None],
+        gentle: bool = False,
     ) -> None:
         """Has one request spoken; `deliver` takes the pieces as they come.
 
@@ -93,7 +94,7 @@ class WorkerProcess:
         self._inbox = asyncio.Queue()
         self._heard_at_s = _now_s()
         ends_at_s = self._heard_at_s + job_s
-        await self._child.send(Synthesize(job, request))
+        await self._child.send(Synthesize(job, request, gentle))
         while True:
             match await self._next(ends_at_s, silence_s):
                 case Speech() as piece:

@@ -11,6 +11,7 @@ class Synthesize(Frame, frozen=True):
 
     job: int
     request: SynthesisRequest
+    gentle: bool = False  # the device is warm: make less heat, whatever that costs in time
 
 
 class Cancel(Frame, frozen=True):

@@ -22,6 +22,7 @@ from daemon.synthesis.timings import Timings
 
 log = logging.getLogger(__name__)
 
+GENTLE_PATIENCE = 4.0  # half of the threads at most twice as slow, and as much time again for rests
 ATTEMPTS = 2  # one retry: a second failure is the text's or the machine's fault
 
 
@@ -139,7 +140,9 @@ class Supervisor:
                 self._slot.note_failure(error)
             raise
 
-    async def synthesize(self, request: SynthesisRequest) -> AsyncGenerator[Speech, None]:
+    async def synthesize(
+        self, request: SynthesisRequest, gentle: bool = False
+    ) -> AsyncGenerator[Speech, None]:
         """Yields the speech piece by piece, in order, none twice; closing the generator cancels the job.
 
         The worker does not wait for the listener: it is free for the next request as soon as it has spoken.
@@ -155,7 +158,7 @@ class Supervisor:
                 done.exception()  # marked as seen, for a listener that has left
             delivery.close()
 
-        task = asyncio.create_task(self._hold(lambda work: self._speak(work, request, delivery)))
+        task = asyncio.create_task(self._hold(lambda work: self._speak(work, request, delivery, gentle)))
         task.add_done_callback(close)
         try:
             while (piece := await delivery.next()) is not None:
@@ -194,13 +197,13 @@ class Supervisor:
             self._slot.note_failure(error)
             raise _final(error) from error
 
-    async def _speak(self, work: _Work, request: SynthesisRequest, delivery: Delivery) -> None:
+    async def _speak(self, work: _Work, request: SynthesisRequest, delivery: Delivery, gentle: bool) -> None:
         for attempt in range(1, ATTEMPTS + 1):
             delivery.begin_attempt()
             try:
                 worker = await self._slot.fill(self._timings.ready_s)
                 work.speaking = True
-                await self._attempt(worker, request, delivery)
+                await self._attempt(worker, request, delivery, gentle)
             except EngineError as error:
                 raise AnnouncementError(Code.ENGINE_FAILED, str(error)) from error
             except ChildError as error:
@@ -214,11 +217,13 @@ class Supervisor:
                 self._slot.note_success()
                 return
 
-    async def _attempt(self, worker: WorkerProcess, request: SynthesisRequest, delivery: Delivery) -> None:
+    async def _attempt(
+        self, worker: WorkerProcess, request: SynthesisRequest, delivery: Delivery, gentle: bool
+    ) -> None:
         self._job += 1  # its own number for each attempt: a late frame of one is never taken for another's
-        job_s = self._timings.job_s(request.text)
+        job_s = self._timings.job_s(request.text) * (GENTLE_PATIENCE if gentle else 1.0)
         try:
-            await worker.speak(self._job, request, job_s, self._timings.silence_s, delivery.take)
+            await worker.speak(self._job, request, job_s, self._timings.silence_s, delivery.take, gentle)
         except ChildError:
             await worker.kill()
             raise

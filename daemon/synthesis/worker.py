@@ -45,6 +45,7 @@ log = logging.getLogger(__name__)
 EngineFactory = Callable[[EngineOptions], Engine]
 
 NICENESS = 5  # below the speaker process and the daemon, above batch work: playback must not stutter
+OOM_SCORE_ADJUSTMENT = "500"  # of 1000; a process may always raise its own
 PCM_PEAK = 2**15 - 1
 
 EXIT_LEFT, EXIT_BROKEN, EXIT_DEAF = 0, 1, 3  # 2 is argparse's
@@ -108,7 +109,7 @@ class Worker:
             return self._cancelled_job == job.job
 
         try:
-            pieces = engine.synthesize(job.request, cancelled)
+            pieces = engine.synthesize(job.request, cancelled, job.gentle)
             while not cancelled():
                 began = time.perf_counter()
                 piece = next(pieces, None)
@@ -155,6 +156,14 @@ def _rss_bytes() -> int:
     return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
 
 
+def _be_first_to_go() -> None:
+    """Has the kernel take this process first when memory runs out, see proc_pid_oom_score_adj(5)."""
+    try:
+        Path("/proc/self/oom_score_adj").write_text(OOM_SCORE_ADJUSTMENT)
+    except OSError as error:  # not Linux, or a /proc that is not ours to write
+        log.debug("the OOM score stays as it is: %s", error)
+
+
 def _return_free_memory() -> None:
     """Hands freed heap back to the system, where the C library is glibc; others do so by themselves."""
     trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
@@ -175,6 +184,7 @@ def main(argv: Sequence[str] | None = None, engines: Mapping[str, EngineFactory]
     arguments = parser.parse_args(argv)
     options = EngineOptions(arguments.state, arguments.threads, arguments.model, arguments.quality)
     os.nice(NICENESS)
+    _be_first_to_go()
     try:
         return Worker(parent).serve(lambda: engines[arguments.engine](options))
     except ParentGone:

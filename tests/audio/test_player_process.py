@@ -10,6 +10,7 @@ import psutil
 import pytest
 
 from daemon.audio.speaker import Speaker
+from daemon.children.child import ChildError
 from daemon.errors import AnnouncementError
 from tests.audio.alsa import AlsaFileDevice
 from tests.audio.sounds import RATE_HZ, tone
@@ -118,3 +119,34 @@ async def _open_things(player: psutil.Process) -> list[int]:
 def _the_player() -> psutil.Process:
     (player,) = psutil.Process().children()
     return player
+
+
+def test_an_idle_player_answers_a_ping_and_one_that_plays_is_not_disturbed(card: AlsaFileDevice) -> None:
+    async def scenario() -> None:
+        speaker = Speaker(env=card.env)
+        await speaker.start()
+        await speaker.ping(5.0)
+        async with await speaker.play(sample_rate_hz=RATE_HZ) as playback:
+            await playback.write(tone(0.5).tobytes())
+            await speaker.ping(5.0)
+            assert await playback.finish()
+        await speaker.ping(5.0)
+        await speaker.stop()
+        await speaker.ping(5.0)  # nothing runs, and nothing is wrong
+
+    asyncio.run(scenario())
+
+
+def test_a_frozen_player_is_found_while_idle_and_replaced(card: AlsaFileDevice) -> None:
+    async def scenario() -> None:
+        speaker = Speaker(env=card.env)
+        await speaker.start()
+        frozen = _the_player()
+        frozen.suspend()
+        with pytest.raises(ChildError):
+            await speaker.ping(0.3)
+        assert not frozen.is_running()
+        await _announce(speaker)
+        await speaker.stop()
+
+    asyncio.run(scenario())

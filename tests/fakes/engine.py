@@ -63,7 +63,9 @@ class FakeEngine:
     def voices(self) -> list[VoiceInfo]:
         return [VoiceInfo(name="fake", engine="fake", languages=("en",), gender="f")]
 
-    def synthesize(self, request: SynthesisRequest, cancelled: Callable[[], bool]) -> Iterator[Piece]:
+    def synthesize(
+        self, request: SynthesisRequest, cancelled: Callable[[], bool], gentle: bool = False
+    ) -> Iterator[Piece]:
         deaf = False
         for word in request.text.split():
             if cancelled() and not deaf:

@@ -66,7 +66,6 @@ async def test_a_file_is_finished_although_something_cuts_in(
         Speaker("none"),
         outputs,
         cache,
-        lambda: None,
         Settings,
         100,
         clock,

@@ -30,7 +30,9 @@ class FakeSupervisor:
         self.pid: int | None = None
         self.asked: list[str] = []
 
-    async def synthesize(self, request: SynthesisRequest) -> AsyncGenerator[Speech, None]:
+    async def synthesize(
+        self, request: SynthesisRequest, gentle: bool = False
+    ) -> AsyncGenerator[Speech, None]:
         self.asked.append(request.voice)
         if self.error is not None:
             for _ in range(self.heard):
@@ -50,14 +52,14 @@ HEAVY, LIGHT = facts("heavy", "mama", NEEDED_BYTES), facts("light", "heart")
 class Case:
     """Two engines, of which the heavy one is scripted."""
 
-    def __init__(self, folder: Path, heavy: FakeSupervisor, free_bytes: int | None = None) -> None:
+    def __init__(self, folder: Path, heavy: FakeSupervisor, spare_bytes: int | None = None) -> None:
         self.heavy = heavy
         self.light = FakeSupervisor("lght")
         self.cache = PhraseCache(folder)
         self.cache.start()
-        self.free_bytes = free_bytes
+        self.spare_bytes = spare_bytes
         supervisors = {"heavy": cast(Supervisor, heavy), "light": cast(Supervisor, self.light)}
-        self.engines = Engines((HEAVY, LIGHT), supervisors)
+        self.engines = Engines((HEAVY, LIGHT), supervisors, lambda: self.spare_bytes)
 
     async def render(self) -> tuple[bytes, Rendering]:
         rendering = Rendering(
@@ -65,7 +67,6 @@ class Case:
             routes("mama", "en", "hello", (HEAVY, LIGHT)),
             self.engines,
             self.cache,
-            lambda: self.free_bytes,
         )
         return b"".join([pcm async for pcm in rendering.pieces()]), rendering
 
@@ -99,13 +100,13 @@ async def test_a_text_that_the_engine_cannot_say_fails(tmp_path: Path) -> None:
 
 
 async def test_without_memory_it_is_not_even_loaded(tmp_path: Path) -> None:
-    case = Case(tmp_path, FakeSupervisor("heav"), free_bytes=NEEDED_BYTES - 1)
+    case = Case(tmp_path, FakeSupervisor("heav"), spare_bytes=NEEDED_BYTES - 1)
     assert (await case.render())[0] == b"lght"
     assert case.heavy.asked == []
 
 
 async def test_one_that_is_loaded_needs_no_more_memory(tmp_path: Path) -> None:
-    case = Case(tmp_path, FakeSupervisor("heav"), free_bytes=NEEDED_BYTES - 1)
+    case = Case(tmp_path, FakeSupervisor("heav"), spare_bytes=NEEDED_BYTES - 1)
     case.heavy.pid = 1
     assert (await case.render())[0] == b"heav"
 

@@ -61,7 +61,9 @@ class BuiltinEngine:
     def voices(self) -> list[VoiceInfo]:
         return list(voices.VOICES.values())
 
-    def synthesize(self, request: SynthesisRequest, cancelled: Callable[[], bool]) -> Iterator[Piece]:
+    def synthesize(
+        self, request: SynthesisRequest, cancelled: Callable[[], bool], gentle: bool = False
+    ) -> Iterator[Piece]:
         voice, unlike_voice = voices.choose(request.voice, request.language, request.text)
         language = voices.reading_language(request.language, voice)
         style, unlike_style = styles.choose(request.style, language)

@@ -30,6 +30,7 @@ from cosyvoice.voices.store import VoiceStore
 from daemon.config import voices_dir
 from daemon.synthesis.cosyvoice3 import facts
 from daemon.synthesis.cosyvoice3.memory import PaceMemory
+from daemon.synthesis.cosyvoice3.rest import gentle_threads, rested, slowdown
 from daemon.synthesis.engine import EngineError, EngineOptions, Piece, SynthesisRequest, VoiceInfo
 
 if TYPE_CHECKING:
@@ -74,7 +75,9 @@ class CosyVoice3Engine:
         found = self._facts()
         return [] if found is None else list(found.voices.values())
 
-    def synthesize(self, request: SynthesisRequest, cancelled: Callable[[], bool]) -> Iterator[Piece]:
+    def synthesize(
+        self, request: SynthesisRequest, cancelled: Callable[[], bool], gentle: bool = False
+    ) -> Iterator[Piece]:
         if self._speaker is None:
             raise EngineError("the engine is not loaded")
         utterance = Utterance(
@@ -82,29 +85,33 @@ class CosyVoice3Engine:
         )
         try:
             samples = self._speaker.speak(utterance, self._voice_of(request.voice), cancelled)
-            yield from self._held_back(samples, pacing.expected_s(request.text, request.speed), cancelled)
+            expected_s = pacing.expected_s(request.text, request.speed)
+            threads = self._options.threads
+            if gentle:
+                torch.set_num_threads(gentle_threads(threads))
+                pace = Pace(self._pace.rtf * slowdown(threads), expected_s)
+                yield from _held_back(rested(samples, cancelled), pace)
+            else:
+                torch.set_num_threads(threads)
+                yield from self._learning(samples, Pace(self._pace.rtf, expected_s), cancelled)
         except (CosyVoiceError, AnnotationError) as error:
             raise EngineError(str(error)) from error
 
-    def _held_back(
-        self, samples: Iterator[torch.Tensor], expected_s: float, cancelled: Callable[[], bool]
+    def _learning(
+        self, samples: Iterator[torch.Tensor], pace: Pace, cancelled: Callable[[], bool]
     ) -> Iterator[Piece]:
-        """The same samples, the first of them as soon as the rest will not come too late."""
-        held: list[Samples] = []
-        made_s = 0.0
-        began = False
-        began_s = time.perf_counter()
-        for part in samples:
-            made_s += len(part) / SAMPLE_RATE_HZ
-            held.append(part.numpy())
-            began = began or pacing.may_begin(made_s, HOP_S, Pace(self._pace.rtf, expected_s))
-            if began:
-                yield Piece(np.concatenate(held))
-                held.clear()
-        if made_s > 0 and not cancelled():
-            self._pace.learn((time.perf_counter() - began_s) / made_s)
-        if held:
-            yield Piece(np.concatenate(held))
+        """The samples, held back as the pace wants; the time that they took is learnt from."""
+
+        def counted() -> Iterator[torch.Tensor]:
+            made_s = 0.0
+            began_s = time.perf_counter()
+            for part in samples:
+                made_s += len(part) / SAMPLE_RATE_HZ
+                yield part
+            if made_s > 0 and not cancelled():
+                self._pace.learn((time.perf_counter() - began_s) / made_s)
+
+        yield from _held_back(counted(), pace)
 
     def _voice_of(self, name: str) -> Voice:
         """The voice, read again only when its file has changed. Raises `VoiceError`."""
@@ -117,6 +124,22 @@ class CosyVoice3Engine:
     def _facts(self) -> EngineFacts | None:
         options = self._options
         return facts.find(options.model_dir, self._store.folder, options.quality)
+
+
+def _held_back(samples: Iterator[torch.Tensor], pace: Pace) -> Iterator[Piece]:
+    """The same samples, the first of them as soon as the rest will not come too late."""
+    held: list[Samples] = []
+    made_s = 0.0
+    began = False
+    for part in samples:
+        made_s += len(part) / SAMPLE_RATE_HZ
+        held.append(part.numpy())
+        began = began or pacing.may_begin(made_s, HOP_S, pace)
+        if began:
+            yield Piece(np.concatenate(held))
+            held.clear()
+    if held:
+        yield Piece(np.concatenate(held))
 
 
 def _load_rules() -> None:

@@ -1,0 +1,33 @@
+"""Work that leaves the processor time to cool: fewer threads, and a rest after each part."""
+
+import time
+from collections.abc import Callable, Iterator
+from typing import TypeVar
+
+T = TypeVar("T")
+
+REST_SHARE = 0.5  # of the time that the part before took
+MAX_REST_S = 5.0
+LOOK_S = 0.05  # a cancel is noticed so soon
+
+
+def gentle_threads(threads: int) -> int:
+    """Half of them: with the rests, a third of the heat."""
+    return max(1, threads // 2)
+
+
+def slowdown(threads: int) -> float:
+    """How much longer gentle work takes, at most."""
+    return threads / gentle_threads(threads) * (1 + REST_SHARE)
+
+
+def rested(parts: Iterator[T], cancelled: Callable[[], bool]) -> Iterator[T]:
+    """The same parts, with a rest before each but the first, cut short once `cancelled()`."""
+    began_s = time.monotonic()
+    for part in parts:
+        took_s = time.monotonic() - began_s
+        yield part
+        ends_s = time.monotonic() + min(REST_SHARE * took_s, MAX_REST_S)
+        while (left_s := ends_s - time.monotonic()) > 0 and not cancelled():
+            time.sleep(min(left_s, LOOK_S))
+        began_s = time.monotonic()

@@ -1,0 +1,130 @@
+"""The watchdog is fed while every part answers, or says that it cannot; never for one that is silent."""
+
+import asyncio
+import socket
+from pathlib import Path
+from typing import cast
+
+import pytest
+
+from daemon.mqtt.link import Link
+from daemon.mqtt.settings import LinkError
+from daemon.mqtt.traffic import LinkStatus
+from daemon.sd_notify import Notifier
+from daemon.watch.health import CONNECTING_S, BrokerProbe, Health, Silent
+
+
+class Systemd:
+    """The other end of a real datagram socket."""
+
+    def __init__(self, folder: Path, watchdog_s: float) -> None:
+        self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+        self._socket.bind(str(folder / "notify"))
+        self._socket.setblocking(False)
+        self.notifier = Notifier(bytes(folder / "notify"), watchdog_s)
+
+    def heard(self) -> list[str]:
+        heard = []
+        while True:
+            try:
+                heard.append(self._socket.recv(4096).decode())
+            except BlockingIOError:
+                return heard
+
+    def close(self) -> None:
+        self._socket.close()
+
+
+class Part:
+    """Answers, or does not."""
+
+    def __init__(self) -> None:
+        self.silent = False
+
+    async def __call__(self) -> None:
+        if self.silent:
+            raise Silent("the part says nothing")
+
+
+class FakeLink:
+    def __init__(self) -> None:
+        self.connected = True
+        self.deaf = False
+        self.idle_s = 0.0
+
+    @property
+    def status(self) -> LinkStatus:
+        return LinkStatus(address="here", connected=self.connected, protocol="5", last_error=None, waiting=0)
+
+    async def round_trip(self, deadline_s: float) -> float:
+        if self.deaf:
+            raise LinkError(f"did not come back in {deadline_s:g} s")
+        return 0.001
+
+
+async def test_the_watchdog_is_fed_until_a_part_has_been_silent_for_too_long(tmp_path: Path) -> None:
+    systemd, part = Systemd(tmp_path, watchdog_s=0.2), Part()
+    health = Health({"one": part, "other": Part()}, systemd.notifier, lambda: "idle")
+    await health.look()
+    assert systemd.heard() == ["WATCHDOG=1", "STATUS=idle"]
+    part.silent = True
+    await health.look()
+    assert "WATCHDOG=1" in systemd.heard()  # it answered lately
+    assert health.problems == ("the part says nothing",)
+    await asyncio.sleep(0.25)
+    await health.look()
+    assert systemd.heard() == ["STATUS=idle"]
+    part.silent = False
+    await health.look()
+    assert "WATCHDOG=1" in systemd.heard()
+    assert not health.problems
+    systemd.close()
+
+
+async def test_a_probe_that_hangs_is_a_silent_part_and_holds_up_no_other(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("daemon.watch.health.ANSWER_DEADLINE_S", 0.05)
+    systemd = Systemd(tmp_path, watchdog_s=60)
+
+    async def hang() -> None:
+        await asyncio.Event().wait()
+
+    health = Health({"stuck": hang, "other": Part()}, systemd.notifier, lambda: None)
+    async with asyncio.timeout(2):
+        await health.look()
+    assert health.problems == ("the stuck did not answer",)
+    assert systemd.heard() == ["WATCHDOG=1"]
+    systemd.close()
+
+
+async def test_a_connection_that_delivers_nothing_any_more_is_silent() -> None:
+    link = FakeLink()
+    probe = BrokerProbe(cast(Link, link))
+    await probe()
+    link.deaf = True
+    with pytest.raises(Silent, match="did not come back"):
+        await probe()
+
+
+async def test_a_broker_that_is_away_is_no_reason_to_end_the_daemon() -> None:
+    link = FakeLink()
+    probe = BrokerProbe(cast(Link, link))
+    await probe()
+    link.connected, link.deaf = False, True
+    await probe()
+
+
+async def test_a_network_thread_that_stands_still_is_silent_connected_or_not() -> None:
+    link = FakeLink()
+    link.connected, link.idle_s = False, CONNECTING_S + 1
+    with pytest.raises(Silent, match="stood still"):
+        await BrokerProbe(cast(Link, link))()
+
+
+async def test_access_control_that_keeps_our_own_message_from_us_ends_nothing() -> None:
+    link = FakeLink()
+    link.deaf = True
+    probe = BrokerProbe(cast(Link, link))
+    await probe()
+    await probe()
