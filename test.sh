@@ -11,7 +11,7 @@ VENV=${VENV:-.venv}
 STAMP=$VENV/installed-dev
 # Without cosyvoice3, its tests and mypy are left out.
 EXTRAS=${EXTRAS:-dev,ja,cosyvoice3}
-DEBIAN_PACKAGES="mosquitto libportaudio2 alsa-utils openssl"
+DEBIAN_PACKAGES="mosquitto libportaudio2 alsa-utils openssl systemd"
 # Human voices, for the speaker encoder.
 DEBIAN_PACKAGES="$DEBIAN_PACKAGES asterisk-core-sounds-en-g722 asterisk-core-sounds-it-g722 asterisk-core-sounds-ru-g722"
 "$PYTHON" -c 'import ensurepip' 2>/dev/null || DEBIAN_PACKAGES="$DEBIAN_PACKAGES python3-venv"

@@ -38,10 +38,11 @@ from daemon.storage.phrases import PhraseCache
 from daemon.storage.settings import SettingsStore
 from daemon.synthesis import engines
 from daemon.tasks import Tasks
-from daemon.watch import sensors
+from daemon.watch import policy
 from daemon.watch.guard import Guard
 from daemon.watch.health import BrokerProbe, Health, engine_probe, speaker_probe
 from daemon.watch.metrics import Metrics
+from daemon.watch.problems import problems
 from daemon.watch.readiness import Readiness
 
 log = logging.getLogger(__name__)
@@ -69,7 +70,9 @@ class App:
         self._topics = topics(config)
         self._clock = system_clock()
         self._state_dir = state_dir
-        self._engines = engines.open_engines(config, state_dir, self._spare_memory_bytes)
+        self._engines = engines.open_engines(
+            config, state_dir, lambda: policy.spare_memory_bytes(config.watch)
+        )
         self._lock = InstanceLock(state_dir)
         self._settings = SettingsStore(state_dir / "settings.json")
         self._ledger = Ledger(FallbackJournal(state_dir / "journal.sqlite"), self._clock)
@@ -187,6 +190,7 @@ class App:
             self._metrics,
             lambda: self._status.changed(),
         )
+        self._queue.restrain(self._guard.must_wait)
         self._status = Status(
             self._link,
             self._topics,
@@ -196,7 +200,7 @@ class App:
             self._guard,
             self._housekeeping,
             self._metrics,
-            self._problems,
+            lambda: problems(self._guard, self._speaker, self._housekeeping, self._ledger, self._health),
             config.watch.state_interval_s,
         )
         self._readiness = Readiness(self._notifier, self._engines, self._link, config.worker.warm_start)
@@ -239,19 +243,6 @@ class App:
         )
 
         self._deliveries = Deliveries(self._topics, self._link, self._reception, self._controls, self._tasks)
-
-    def _spare_memory_bytes(self) -> int | None:
-        """What an engine may take without making the device short of memory."""
-        available_bytes = sensors.memory_available_bytes(Path(self._config.watch.root))
-        margin_bytes = self._config.watch.memory.warm_mib * MIB
-        return None if available_bytes is None else available_bytes - margin_bytes
-
-    def _problems(self) -> tuple[str, ...]:
-        """What is wrong with the device now, for the state message."""
-        power = "the power supply is too weak (undervoltage)" if self._guard.reading.undervoltage else None
-        speaker = self._speaker.problem if self._config.speaker.device != "none" else None
-        found = (power, speaker, self._housekeeping.problem, self._ledger.problem, *self._health.problems)
-        return tuple(problem for problem in found if problem)
 
     def _connected(self, session_present: bool, first: bool) -> None:
         """Birth: says that the device is there, how it is, and what it can do."""

@@ -108,3 +108,20 @@ def test_a_damaged_manifest_is_a_problem(model: Path) -> None:
     (model / manifest.FILE).unlink()
     (model / manifest.FILE).write_text("{")
     assert told(findings(model), "manifest.json is damaged").level == "problem"
+
+
+@pytest.mark.parametrize(("free_mib", "short"), [(1733, True), (1734, False)])
+def test_the_memory_wanted_leaves_the_margin_below_which_it_would_rest(
+    model: Path, free_mib: int, short: bool
+) -> None:
+    found = findings(model, free_mib=free_mib)
+    assert any("cosyvoice3 wants 1734" in what for what in found) == short
+
+
+def test_a_machine_that_is_too_small_is_told(model: Path) -> None:
+    findings(model)
+    root = model.parent / "root"
+    (root / "proc" / "meminfo").write_text("MemTotal: 1000000 kB\nMemAvailable: 900000 kB\n")
+    config = Config(cosyvoice3=CosyVoice3(model=str(model)), watch=Watch(root=str(root)))
+    found = {finding.what: finding for finding in doctor_model.examine(config)}
+    assert told(found, "this machine has 976 MiB of memory; cosyvoice3 wants 1734").level == "note"

@@ -9,6 +9,7 @@ import logging
 import sqlite3
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 from daemon.clock import Moment
 from daemon.jobs.job import Job
@@ -22,13 +23,24 @@ FIRST_SEQ_IN_MEMORY = 10**12  # far above what the file will ever count to: a nu
 Asked = tuple[Job, bool]  # with whether the broker marked its delivery as a repetition
 
 
+class Owed(NamedTuple):
+    """What the file could not take yet."""
+
+    ends: list[tuple[int, Result]]
+    published: list[int]
+
+    @property
+    def anything(self) -> bool:
+        return bool(self.ends or self.published)
+
+
 class FallbackJournal:
     """What a `Journal` does, whatever the disk does; calls block and belong on one thread."""
 
     def __init__(self, path: Path) -> None:
         self._file = Journal(path)
         self._memory = Journal(None, FIRST_SEQ_IN_MEMORY)
-        self._owed: list[tuple[int, Result]] = []  # ends of the file's jobs that it could not take yet
+        self._owed = Owed([], [])
         self.problem: str | None = None  # why the file cannot be written; None while it can
 
     def open(self) -> None:
@@ -46,8 +58,8 @@ class FallbackJournal:
             self._note(error)
 
     def close(self) -> None:
-        if self._owed:
-            log.error("the ends of %d announcements are not on disk; they may be said again", len(self._owed))
+        if self._owed.ends:
+            log.error("the ends of %d announcements are not on disk", len(self._owed.ends))
         self._file.close()
         self._memory.close()
 
@@ -61,14 +73,28 @@ class FallbackJournal:
             journal.withdraw(own)
 
     def begin(self, seq: int) -> None:
-        """Raises `JournalError`: the attempt is not counted."""
-        self._of(seq).begin(seq)
+        """Counts an attempt; one that cannot be counted is none."""
+        try:
+            self._of(seq).begin(seq)
+        except JournalError as error:
+            self._note(error)
 
     def finish(self, results: Sequence[tuple[int, Result]], now: Moment) -> None:
         """Writes final results, at the latest when the file can be written again."""
-        self._memory.finish([pair for pair in results if self._of(pair[0]) is self._memory], now)
-        self._owed += [pair for pair in results if self._of(pair[0]) is self._file]
+        in_memory = [pair for pair in results if self._of(pair[0]) is self._memory]
+        if in_memory:
+            self._memory.finish(in_memory, now)
+        self._owed.ends.extend(pair for pair in results if self._of(pair[0]) is self._file)
         self.settle(now)
+
+    def published(self, seqs: Sequence[int]) -> None:
+        """Notes what the broker has, at the latest when the file can be written again."""
+        for journal, own in self._by_journal(seqs):
+            try:
+                journal.published(own)
+            except JournalError as error:
+                self._note(error)
+                self._owed.published.extend(own)
 
     def settle(self, now: Moment) -> list[Entry]:
         """Tries once more to write what the file has not taken yet.
@@ -77,23 +103,20 @@ class FallbackJournal:
             The open jobs of a file that could not be opened until now.
         """
         late = not self._file.is_open
-        if not self._owed and not late:
+        if not self._owed.anything and not late:
             return []
         try:
             if late:
                 self._file.open()
-            self._file.finish(self._owed, now)
+            self._file.finish(self._owed.ends, now)
+            if self._owed.published:
+                self._file.published(self._owed.published)
         except JournalError as error:
             self._note(error)
             return []
-        self._owed.clear()
+        self._owed = Owed([], [])
         self._note(None)
         return self._file.open_jobs() if late else []
-
-    def published(self, seqs: Sequence[int]) -> None:
-        """Raises `JournalError`: results may be told again after a restart."""
-        for journal, own in self._by_journal(seqs):
-            journal.published(own)
 
     def open_jobs(self) -> list[Entry]:
         return [entry for journal in self._readable for entry in journal.open_jobs()]

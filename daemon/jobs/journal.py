@@ -33,7 +33,7 @@ CREATE TABLE IF NOT EXISTS jobs (
     id TEXT NOT NULL,
     fingerprint TEXT NOT NULL,
     job BLOB NOT NULL,                      -- msgpack of Job
-    accepted_wall_s REAL NOT NULL,
+    accepted_wall_s REAL NOT NULL,          -- for people; the job has the whole moment
     attempts INTEGER NOT NULL DEFAULT 0,    -- times it was begun
     result BLOB,                            -- msgpack of the final Result; NULL while open
     finished_wall_s REAL,
@@ -120,10 +120,9 @@ class Journal:
 
     def repetition(self, job: Job, repeated_by_broker: bool) -> Repeated | None:
         """What a job repeats of the last hour; None where it is new. Reads only."""
-        db, earliest_wall_s = self._connected(), job.accepted_at.wall_s - DUPLICATE_WINDOW_S
-        if repeated_by_broker and _exists(db, "fingerprint", job.fingerprint, earliest_wall_s):
+        if repeated_by_broker and self._was_accepted("fingerprint", job.fingerprint, job.accepted_at):
             return Repeated(job, by_broker=True)
-        if _exists(db, "id", job.id, earliest_wall_s):
+        if self._was_accepted("id", job.id, job.accepted_at):
             return Repeated(job, by_broker=False)
         return None
 
@@ -146,6 +145,7 @@ class Journal:
             )
 
     def published(self, seqs: Sequence[int]) -> None:
+        """Notes that the broker has these jobs' final results."""
         with self._transaction() as db:
             db.executemany("UPDATE jobs SET published = 1 WHERE seq = ?", [(seq,) for seq in seqs])
 
@@ -229,6 +229,14 @@ class Journal:
             raise
         self._db = db
 
+    def _was_accepted(self, column: str, value: str, now: Moment) -> bool:
+        """Whether the newest job with this value came within the last hour, by a clock that does not jump."""
+        query = f"SELECT seq, job FROM jobs WHERE {column} = ? ORDER BY seq DESC LIMIT 1"
+        for seq, blob in self._connected().execute(query, (value,)):
+            job = _decoded(seq, blob, Job)
+            return job is None or now.seconds_since(job.accepted_at) < DUPLICATE_WINDOW_S
+        return False
+
     def _connected(self) -> sqlite3.Connection:
         if self._db is None:
             raise JournalError("the journal is closed")
@@ -247,11 +255,6 @@ class Journal:
             if db.in_transaction:
                 with contextlib.suppress(sqlite3.Error):
                     db.execute("ROLLBACK")
-
-
-def _exists(db: sqlite3.Connection, column: str, value: str, earliest_wall_s: float) -> bool:
-    query = f"SELECT 1 FROM jobs WHERE {column} = ? AND accepted_wall_s > ? LIMIT 1"
-    return db.execute(query, (value, earliest_wall_s)).fetchone() is not None
 
 
 def _decoded(seq: int, blob: bytes, kind: type[T]) -> T | None:

@@ -97,10 +97,8 @@ class Pipeline:
 
     def _late(self, entry: Entry) -> str | AnnouncementError:
         sentence = f"not begun within {entry.job.ttl_s:g} s"
-        held_because = self._queue.held_because(entry)
-        if held_because is None:
-            return sentence
-        return AnnouncementError(Code.THROTTLED, f"{sentence}: {held_because}")
+        held = self._queue.held_because(entry)
+        return sentence if held is None else AnnouncementError(held.code, f"{sentence}: {held.message}")
 
     async def _conclude(self, entry: Entry, task: "asyncio.Task[Result]") -> None:
         """Turns how a job's task ended into its final result, or puts the job back."""

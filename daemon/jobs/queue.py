@@ -19,11 +19,11 @@ class Admission(NamedTuple):
     interrupt: policy.Interrupt | None
 
 
-class Restraint(NamedTuple):
-    """Jobs that must not begin now, and why."""
+Restraint = Callable[[Entry], AnnouncementError | None]
 
-    holds: Callable[[Entry], bool]
-    reason: str
+
+def _free(_entry: Entry) -> None:
+    """No reason against any job."""
 
 
 class JobQueue:
@@ -34,7 +34,7 @@ class JobQueue:
         self._clock = clock
         self._waiting: dict[Priority, list[Entry]] = {priority: [] for priority in Priority}
         self._changed = asyncio.Event()
-        self._restraint: Restraint | None = None
+        self._restraint: Restraint = _free
         self.current: Entry | None = None
         self.paused = False
 
@@ -89,15 +89,17 @@ class JobQueue:
         self.paused = False
         self._changed.set()
 
-    def restrain(self, restraint: Restraint | None) -> None:
-        """Holds some jobs back from now on, or none; they still grow stale."""
+    def restrain(self, restraint: Restraint) -> None:
+        """Lets only those begin for which `restraint` has no reason against it; they still grow stale."""
         self._restraint = restraint
+
+    def look_again(self) -> None:
+        """What restrains jobs may have changed."""
         self._changed.set()
 
-    def held_because(self, entry: Entry) -> str | None:
+    def held_because(self, entry: Entry) -> AnnouncementError | None:
         """Why this job must not begin now; None when it may."""
-        restraint = self._restraint
-        return restraint.reason if restraint is not None and restraint.holds(entry) else None
+        return self._restraint(entry)
 
     async def next(self) -> Entry:
         """Waits for the next job, makes it the current one and removes it from the waiting ones."""

@@ -23,6 +23,7 @@ from daemon.watch.metrics import Metrics
 
 log = logging.getLogger(__name__)
 
+LOOK_INTERVAL_S = 2.0
 MIN_INTERVAL_S = 0.2  # a burst of changes is told once
 
 
@@ -62,11 +63,19 @@ class Status:
     async def run(self) -> None:
         """Publishes until cancelled."""
         while True:
+            told = self._problems()
             self.publish()
             self._changed.clear()
             await asyncio.sleep(MIN_INTERVAL_S)
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(self._interval_s):
+                    await self._until_something_changes(told)
+
+    async def _until_something_changes(self, told: tuple[str, ...]) -> None:
+        """Problems come and go without a word; all else calls `changed`."""
+        while not self._changed.is_set() and self._problems() == told:
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(LOOK_INTERVAL_S):
                     await self._changed.wait()
 
     def publish(self) -> None:

@@ -77,6 +77,11 @@ class Supervisor:
         return State.READY if self._slot.worker is not None else State.STOPPED
 
     @property
+    def failed_for_s(self) -> float:
+        """Seconds until an engine that failed too often is tried again; 0 when it may be started."""
+        return self._slot.failed_for_s
+
+    @property
     def version(self) -> str | None:
         """The engine's version; None until it was loaded for the first time, kept after an unload."""
         return self._slot.about.version if self._slot.about is not None else None

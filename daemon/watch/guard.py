@@ -7,9 +7,10 @@ from collections.abc import Callable
 from pathlib import Path
 
 from daemon.config import Watch
+from daemon.errors import AnnouncementError, Code
 from daemon.jobs.job import Job, Priority
 from daemon.jobs.journal import Entry
-from daemon.jobs.queue import JobQueue, Restraint
+from daemon.jobs.queue import JobQueue
 from daemon.synthesis.engines import Engines
 from daemon.synthesis.supervisor import Supervisor
 from daemon.watch import policy, sensors
@@ -64,6 +65,7 @@ class Guard:
         if (self.throttle.level, self.throttle.reason) != (before.level, before.reason):
             self._enter(before.level)
         self._make_room()
+        self._queue.look_again()
 
     def _enter(self, before: Level) -> None:
         level, reason = self.throttle.level, self.throttle.reason
@@ -72,16 +74,19 @@ class Guard:
         else:
             log.warning("throttle: %s, since %s", level.label, reason)
         self._engines.throttle(level, reason)
-        self._queue.restrain(
-            Restraint(self._must_wait, f"the device is {level.label}: {reason}")
-            if level == Level.CRITICAL
-            else None
-        )
         self._metrics.throttle(level.label, time.monotonic())
         self._changed()
 
-    def _must_wait(self, entry: Entry) -> bool:
-        return entry.job.priority != Priority.IMPORTANT and not self._is_cached(entry.job)
+    def must_wait(self, entry: Entry) -> AnnouncementError | None:
+        """Why a job must not begin now (too hot for it, or no engine can speak); None when it may."""
+        level, job = self.throttle.level, entry.job
+        if level == Level.CRITICAL and job.priority != Priority.IMPORTANT:
+            held = AnnouncementError(Code.THROTTLED, f"the device is {level.label}: {self.throttle.reason}")
+        elif (refusal := self._engines.refusal_of_all(job.voice, job.language, job.text)) is not None:
+            held = AnnouncementError(Code.ENGINE_FAILED, f"the speech engine cannot be had: {refusal}")
+        else:
+            return None
+        return None if self._is_cached(job) else held
 
     def _make_room(self) -> None:
         """Ends workers that must rest, that grew too large, or whose memory is needed at any price."""

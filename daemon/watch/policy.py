@@ -4,12 +4,14 @@ Each cause has a level of its own, with hysteresis and dwell times; the hardest 
 """
 
 from enum import IntEnum
+from pathlib import Path
 from typing import NamedTuple
 
 from daemon.config import Watch
-from daemon.watch.sensors import Reading
+from daemon.watch.sensors import Reading, memory_available_bytes
 
 MIB = 2**20
+UNDERVOLTAGE = "the power supply is too weak (undervoltage)"
 
 
 class Level(IntEnum):
@@ -50,6 +52,12 @@ class Throttle(NamedTuple):
     @property
     def causes(self) -> dict[str, Held]:
         return {"heat": self.heat, "memory": self.memory, "stall": self.stall, "power": self.power}
+
+
+def spare_memory_bytes(limits: Watch) -> int | None:
+    """What an engine may take now without making the device short of memory; None: unknown."""
+    available_bytes = memory_available_bytes(Path(limits.root))
+    return None if available_bytes is None else available_bytes - limits.memory.warm_mib * MIB
 
 
 def step(before: Throttle, reading: Reading, limits: Watch, now_s: float) -> Throttle:
@@ -132,7 +140,7 @@ def _reason(throttle: Throttle, reading: Reading, limits: Watch) -> str | None:
         case "stall":
             return _known("programs wait for memory {:.0f} % of the time", reading.memory_stall_percent)
         case _ if reading.undervoltage:
-            return "the power supply is too weak (undervoltage)"
+            return UNDERVOLTAGE
     return "the firmware has slowed the processor"
 
 

@@ -39,7 +39,7 @@ class Readiness:
         """Tells systemd what is still missing, then that the daemon is up."""
         while missing := self._missing():
             self._notifier.extend_start(EXTENSION_S)
-            self._notifier.status(f"starting: {' and '.join(missing)}")
+            self._notifier.status(f"starting: {'; '.join(missing)}")
             await asyncio.sleep(TELL_INTERVAL_S)
         self.is_up = True
         self._notifier.ready("ready")

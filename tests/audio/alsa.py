@@ -68,6 +68,11 @@ class AlsaFileDevice:
             config.append(_file_pcm(name, self.folder / name, truncate="true"))
         (self.folder / "asound.conf").write_text("\n".join(config) + "\n")
 
+    def add(self, name: str) -> None:
+        """Plugs in one more output, which is recorded like the others."""
+        with (self.folder / "asound.conf").open("a") as config:
+            config.write(f"pcm.{name} {{ type plug slave.pcm recorder }}\n")
+
     def recordings(self) -> list[Recording]:
         """All that was played, in the order in which it ended."""
         files = sorted(self.folder.glob("heard.*"), key=lambda path: path.stat().st_mtime_ns)

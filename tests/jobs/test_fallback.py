@@ -1,7 +1,6 @@
 """A full disk: announcements are accepted in memory, none twice, and ends are written later."""
 
 import os
-import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -10,42 +9,16 @@ import pytest
 from daemon.jobs.fallback import FIRST_SEQ_IN_MEMORY, FallbackJournal
 from daemon.jobs.journal import Entry, JournalError, Repeated
 from daemon.mqtt.messages import Event, Result
+from tests.fakes.disk import SmallDisk
 from tests.jobs.samples import FakeClock, a_job
 
 CLOCK = FakeClock()
 
 
-class SmallDisk:
-    """A real file system that can be filled to its last byte."""
-
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
-        self._ballast = folder / "ballast"
-
-    def fill(self) -> None:
-        with self._ballast.open("ab", buffering=0) as file:
-            for size in (2**16, 2**12, 1):
-                try:
-                    while file.write(b"x" * size):
-                        pass
-                except OSError:
-                    continue
-
-    def empty(self) -> None:
-        self._ballast.unlink()
-
-
 @pytest.fixture
 def disk(tmp_path: Path) -> Iterator[SmallDisk]:
-    folder = tmp_path / "disk"
-    folder.mkdir()
-    if (
-        os.geteuid() != 0
-        or subprocess.run(["mount", "-t", "tmpfs", "-o", "size=2m", "tmpfs", folder], check=False).returncode
-    ):
-        pytest.skip("mounting a small file system needs root")
-    yield SmallDisk(folder)
-    subprocess.run(["umount", "-l", folder], check=True)
+    with SmallDisk(tmp_path / "disk", mib=2) as disk:
+        yield disk
 
 
 @pytest.fixture

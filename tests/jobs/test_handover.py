@@ -105,6 +105,11 @@ async def test_without_memory_it_is_not_even_loaded(tmp_path: Path) -> None:
     assert case.heavy.asked == []
 
 
+async def test_the_light_engine_is_never_refused_for_memory(tmp_path: Path) -> None:
+    case = Case(tmp_path, FakeSupervisor("heav"), spare_bytes=-1)
+    assert case.engines.refusal(LIGHT) is None
+
+
 async def test_one_that_is_loaded_needs_no_more_memory(tmp_path: Path) -> None:
     case = Case(tmp_path, FakeSupervisor("heav"), spare_bytes=NEEDED_BYTES - 1)
     case.heavy.pid = 1

@@ -209,3 +209,17 @@ def test_the_files_are_not_for_everybody(path: Path, clock: FakeClock) -> None:
     assert len(modes) == 3
     assert set(modes.values()) == {0}
     journal.close()
+
+
+@pytest.mark.parametrize("jump_s", [7200.0, -7200.0])
+def test_a_wall_clock_that_jumps_neither_hides_a_repetition_nor_makes_one(
+    path: Path, clock: FakeClock, jump_s: float
+) -> None:
+    journal = opened(path)
+    journal.accept([(a_job(clock, id="same"), False)])
+    clock.advance(60.0)
+    clock.wall_s += jump_s
+    assert isinstance(journal.accept([(a_job(clock, id="same"), False)])[0], Repeated)
+    clock.advance(DUPLICATE_WINDOW_S - 59.0)
+    assert isinstance(journal.accept([(a_job(clock, id="same"), False)])[0], Entry)
+    journal.close()

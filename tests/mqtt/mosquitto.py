@@ -72,6 +72,11 @@ class Mosquitto:
         """Ends the broker as a power cut would."""
         self._end(signal.SIGKILL)
 
+    def send_signal(self, number: signal.Signals) -> None:
+        """Stops it in its tracks, for example."""
+        if self._process is not None:
+            self._process.send_signal(number)
+
     def restart(self) -> None:
         self.stop()
         self.start()

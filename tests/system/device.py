@@ -8,7 +8,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -55,6 +55,7 @@ class Ears:
         self._client.on_connect = lambda client, *_: client.subscribe([(f"{BASE}/#", 1), ("home/#", 1)])
         self._client.on_subscribe = lambda *_: self._ready.set()
         self._client.on_message = self._on_message
+        self._client.reconnect_delay_set(1, 1)
         self._client.connect("127.0.0.1", port)
         self._client.loop_start()
         if not self._ready.wait(DEADLINE_S):
@@ -75,6 +76,7 @@ class Ears:
         retain: bool = False,
         **properties: Any,
     ) -> None:
+        wait_for(self._client.is_connected, "connected")
         data = json.dumps(payload, ensure_ascii=False) if isinstance(payload, dict) else payload
         v5 = self._protocol == MQTTProtocolVersion.MQTTv5
         extra = Properties(PacketTypes.PUBLISH) if v5 else None  # type: ignore[no-untyped-call] # paho's
@@ -101,12 +103,29 @@ class Ears:
 class Device:
     """One daemon with its broker and its sound card; a context manager that ends all of it."""
 
-    def __init__(self, folder: Path, *, embedded: bool = False, **config: Any) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        *,
+        embedded: bool = False,
+        broker: Mosquitto | None = None,
+        env: Mapping[str, str] | None = None,
+        fifos: Sequence[str] = (),
+        **config: Any,
+    ) -> None:
+        """
+        Args:
+            broker: another device's; it is not ended with this one.
+            env: besides what the sound card needs.
+            fifos: names of sound outputs that hang.
+        """
         self.folder = folder
-        self.card = AlsaFileDevice(folder / "card")
+        self.env = dict(env or {})
+        self.card = AlsaFileDevice(folder / "card", fifos)
         self.card.folder.mkdir()
         self.card.create()
-        self.broker = Mosquitto(folder, ("allow_anonymous true", *Mosquitto.PERSISTENT))
+        self._owns_broker = broker is None and not embedded
+        self.broker = broker or Mosquitto(folder, ("allow_anonymous true", *Mosquitto.PERSISTENT))
         self.log_path = folder / "daemon.log"
         self.config_path = folder / "cosyvoiced.yaml"
         self._embedded = embedded
@@ -127,7 +146,7 @@ class Device:
 
     def __enter__(self) -> Self:
         try:
-            if not self._embedded:
+            if self._owns_broker:
                 self.broker.start()
             self.start()
         except BaseException as error:
@@ -143,7 +162,8 @@ class Device:
         self.kill()
         if self._ears is not None:
             self._ears.close()
-        self.broker.stop()
+        if self._owns_broker:
+            self.broker.stop()
 
     @property
     def log(self) -> str:
@@ -162,6 +182,12 @@ class Device:
             self._ears = Ears(self.broker.port, version)
         return self._ears
 
+    def leave(self) -> None:
+        """Stops listening; whoever asks for `ears` next gets new ones."""
+        if self._ears is not None:
+            self._ears.close()
+            self._ears = None
+
     def start(self, online: bool = True) -> None:
         self.config_path.write_text(yaml.safe_dump(self.config, allow_unicode=True))
         with self.log_path.open("ab") as log:
@@ -169,7 +195,7 @@ class Device:
                 [sys.executable, "-m", "daemon.cli", "run", "--config", str(self.config_path)],
                 stdout=log,
                 stderr=log,
-                env={**os.environ, **self.card.env},
+                env={**os.environ, **self.card.env, **self.env},
             )
         if online:
             wait_for(self._is_online, "the daemon is online")

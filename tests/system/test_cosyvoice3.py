@@ -3,8 +3,6 @@
 import os
 import shutil
 import signal
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -12,22 +10,9 @@ import pytest
 
 from tests import tiny_model
 from tests.system.device import OWN, Device, wait_for
+from tests.system.family import cosyvoiced, enrol
 
-RECORDED = "今天天气真好，我们一起出去走走，顺便买点水果吧。"
 MEMORY_SHORT_KB = 700_000
-
-
-def cosyvoiced(device: Device, *arguments: str) -> None:
-    command = [sys.executable, "-m", "daemon.cli", *arguments, "--config", str(device.config_path)]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
-    assert done.returncode == 0, done.stdout + done.stderr
-
-
-def enrol(device: Device, name: str) -> None:
-    """Makes a voice of what a built-in one says: a clip of some six seconds, and its words."""
-    clip = device.final(device.say({"text": RECORDED, "voice": "zf_xiaoyi", "output": "file"}), 90)
-    # Random weights cannot tell one speaker from two.
-    cosyvoiced(device, "voices", "add", name, clip["wav_path"], "--text", RECORDED, "--force")
 
 
 @pytest.fixture(scope="module")

@@ -27,6 +27,7 @@ class FakeSupervisor:
         self.state = State.READY
         self.pid: int | None = 1
         self.rss_bytes = 100 * MIB
+        self.failed_for_s = 0.0
         self.unloaded: list[bool] = []
 
     async def unload(self, wait_for_job: bool = True) -> None:
@@ -64,6 +65,7 @@ class Device:
             self.metrics,
             self._changed,
         )
+        self.queue.restrain(self.guard.must_wait)
 
     def _changed(self) -> None:
         self.changes += 1
@@ -113,7 +115,9 @@ async def test_when_critical_only_important_and_cached_ones_begin_and_the_rest_w
     await device.at(85)
     device.queue.admit(an_entry(1))
     assert await device.next() is None
-    assert device.queue.held_because(an_entry(1)) == "the device is critical: the processor is at 85.0 °C"
+    held = device.queue.held_because(an_entry(1))
+    assert held is not None
+    assert (held.code, held.message) == ("throttled", "the device is critical: the processor is at 85.0 °C")
     device.queue.admit(an_entry(2, text="cached"))
     device.queue.admit(an_entry(3, priority=Priority.IMPORTANT))
     for seq in (3, 2):
@@ -126,6 +130,22 @@ async def test_when_critical_only_important_and_cached_ones_begin_and_the_rest_w
     assert not waiting.done()
     await device.at(60)
     assert (await waiting).seq == 1
+
+
+async def test_while_every_engine_cools_down_after_failures_jobs_wait_for_it(tmp_path: Path) -> None:
+    device = Device(tmp_path)
+    await device.at(50)
+    device.heavy.state = device.light.state = State.FAILED
+    device.light.failed_for_s = 40.0
+    device.queue.admit(an_entry(1, priority=Priority.IMPORTANT))
+    assert await device.next() is None
+    held = device.queue.held_because(an_entry(1))
+    assert held is not None
+    assert (held.code, "tried again in 40 s" in held.message) == ("engine_failed", True)
+    device.light.state = State.STOPPED
+    await device.at(50)
+    entry = await device.next()
+    assert entry is not None
 
 
 async def test_without_memory_the_running_job_is_cut_and_every_worker_ends(tmp_path: Path) -> None:

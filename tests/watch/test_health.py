@@ -1,7 +1,6 @@
 """The watchdog is fed while every part answers, or says that it cannot; never for one that is silent."""
 
 import asyncio
-import socket
 from pathlib import Path
 from typing import cast
 
@@ -12,27 +11,7 @@ from daemon.mqtt.settings import LinkError
 from daemon.mqtt.traffic import LinkStatus
 from daemon.sd_notify import Notifier
 from daemon.watch.health import CONNECTING_S, BrokerProbe, Health, Silent
-
-
-class Systemd:
-    """The other end of a real datagram socket."""
-
-    def __init__(self, folder: Path, watchdog_s: float) -> None:
-        self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
-        self._socket.bind(str(folder / "notify"))
-        self._socket.setblocking(False)
-        self.notifier = Notifier(bytes(folder / "notify"), watchdog_s)
-
-    def heard(self) -> list[str]:
-        heard = []
-        while True:
-            try:
-                heard.append(self._socket.recv(4096).decode())
-            except BlockingIOError:
-                return heard
-
-    def close(self) -> None:
-        self._socket.close()
+from tests.fakes.systemd import Systemd
 
 
 class Part:
@@ -63,39 +42,41 @@ class FakeLink:
 
 
 async def test_the_watchdog_is_fed_until_a_part_has_been_silent_for_too_long(tmp_path: Path) -> None:
-    systemd, part = Systemd(tmp_path, watchdog_s=0.2), Part()
-    health = Health({"one": part, "other": Part()}, systemd.notifier, lambda: "idle")
-    await health.look()
-    assert systemd.heard() == ["WATCHDOG=1", "STATUS=idle"]
-    part.silent = True
-    await health.look()
-    assert "WATCHDOG=1" in systemd.heard()  # it answered lately
-    assert health.problems == ("the part says nothing",)
-    await asyncio.sleep(0.25)
-    await health.look()
-    assert systemd.heard() == ["STATUS=idle"]
-    part.silent = False
-    await health.look()
-    assert "WATCHDOG=1" in systemd.heard()
-    assert not health.problems
-    systemd.close()
+    part = Part()
+    with Systemd(tmp_path, watchdog_s=0.2) as systemd:
+        notifier = Notifier(systemd.address, systemd.watchdog_s)
+        health = Health({"one": part, "other": Part()}, notifier, lambda: "idle")
+        await health.look()
+        assert systemd.told() == ["WATCHDOG=1", "STATUS=idle"]
+        part.silent = True
+        await health.look()
+        assert systemd.told().count("WATCHDOG=1") == 2  # it answered lately
+        assert health.problems == ("the part says nothing",)
+        await asyncio.sleep(0.25)
+        await health.look()
+        assert systemd.told().count("WATCHDOG=1") == 2
+        part.silent = False
+        await health.look()
+        assert systemd.told().count("WATCHDOG=1") == 3
+        assert not health.problems
 
 
 async def test_a_probe_that_hangs_is_a_silent_part_and_holds_up_no_other(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("daemon.watch.health.ANSWER_DEADLINE_S", 0.05)
-    systemd = Systemd(tmp_path, watchdog_s=60)
 
     async def hang() -> None:
         await asyncio.Event().wait()
 
-    health = Health({"stuck": hang, "other": Part()}, systemd.notifier, lambda: None)
-    async with asyncio.timeout(2):
-        await health.look()
-    assert health.problems == ("the stuck did not answer",)
-    assert systemd.heard() == ["WATCHDOG=1"]
-    systemd.close()
+    with Systemd(tmp_path, watchdog_s=60) as systemd:
+        health = Health(
+            {"stuck": hang, "other": Part()}, Notifier(systemd.address, systemd.watchdog_s), lambda: None
+        )
+        async with asyncio.timeout(2):
+            await health.look()
+        assert health.problems == ("the stuck did not answer",)
+        assert systemd.told() == ["WATCHDOG=1"]
 
 
 async def test_a_connection_that_delivers_nothing_any_more_is_silent() -> None:
