@@ -69,7 +69,7 @@ class LinkSettings:
     keepalive_s: int = 30
     session_expiry_s: int = 300  # the broker keeps what comes in meanwhile; MQTT 5 only
     retry_min_s: float = 1.0
-    retry_max_s: float = 60.0
+    retry_max_s: float = 10.0
     max_queued: int = 1000  # outgoing messages that wait for the broker
     max_inflight: int = 100  # outgoing messages that wait for their acknowledgement
     receive_maximum: int = 100  # incoming messages without our acknowledgement; MQTT 5 only
