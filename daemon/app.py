@@ -56,12 +56,17 @@ class App:
     """All parts of one daemon."""
 
     def __init__(
-        self, config: Config, config_path: Path | None = None, notifier: Notifier | None = None
+        self,
+        config: Config,
+        config_path: Path | None = None,
+        notifier: Notifier | None = None,
+        journal: FallbackJournal | None = None,
     ) -> None:
         """
         Args:
             config_path: what a reload reads.
             notifier: the way to systemd; None: nobody is told.
+            journal: of the life before a reload; None: opened anew.
         """
         self._config_path = config_path
         environment = dict(os.environ)
@@ -75,7 +80,7 @@ class App:
         )
         self._lock = InstanceLock(state_dir)
         self._settings = SettingsStore(state_dir / "settings.json")
-        self._ledger = Ledger(FallbackJournal(state_dir / "journal.sqlite"), self._clock)
+        self._ledger = Ledger(journal or FallbackJournal(options.journal_path(state_dir)), self._clock)
         min_free_bytes = config.watch.disk.refuse_mib * MIB
         self._outputs = Outputs(options.outputs_dir(config), min_free_bytes)
         self._cache = PhraseCache(options.phrases_dir(config, environment), min_free_bytes)
@@ -114,10 +119,10 @@ class App:
             stack.push_async_callback(self._speaker.stop)
             await self._speaker.start()
             self._build(*self.address)
+            self._queue.restore(await self._ledger.open_jobs())
             await self._housekeeping.look()
             await self._guard.look()  # on a hot device, the heavy engine is not even loaded
             stack.push_async_callback(self._results.confirm)
-            self._queue.restore(await self._ledger.open_jobs())
             stack.push_async_callback(self._link.stop, b"offline")
             await self._link.start()
             stack.push_async_callback(self._tasks.stop)
@@ -223,6 +228,7 @@ class App:
             self._results,
             lambda: defaults(config, self._settings.current, self._engines.voices),
             self._pipeline.interrupt,
+            self._status.changed,
             self._clock,
         )
         self._controls = Controls(

@@ -169,6 +169,10 @@ def state_dir(config: Config, environment: dict[str, str]) -> Path:
     return Path(path).expanduser().absolute()
 
 
+def journal_path(state: Path) -> Path:
+    return state / "journal.sqlite"
+
+
 def model_dir(config: Config, state: Path) -> Path:
     """Where CosyVoice3's prepared model is, or will be."""
     if config.cosyvoice3.model is None:

@@ -37,9 +37,8 @@ class InstanceLock:
             ) from error
         self._file = file
         with contextlib.suppress(OSError):  # a full disk: the lock holds without its owner's number
-            file.truncate(0)
-            file.write(str(os.getpid()))
-            file.flush()
+            os.ftruncate(file.fileno(), 0)
+            os.write(file.fileno(), str(os.getpid()).encode())
 
     def release(self) -> None:
         if self._file is not None:

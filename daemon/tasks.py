@@ -4,13 +4,14 @@ import asyncio
 import contextlib
 import logging
 from collections.abc import Awaitable, Callable, Coroutine
-from typing import Any, TypeVar
+from typing import Any, Generic, ParamSpec, TypeVar
 
 from daemon.errors import CosyvoicedError
 
 log = logging.getLogger(__name__)
 
 T = TypeVar("T")
+P = ParamSpec("P")
 
 RESTART_PAUSE_S = 1.0
 
@@ -37,6 +38,24 @@ class Tasks:
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
+
+
+class Lookout(Generic[P, T]):
+    """A blocking look at something that may hang, in a thread; at most one look at a time."""
+
+    def __init__(self, look: Callable[P, T]) -> None:
+        self._look = look
+        self._looking: asyncio.Task[T] | None = None
+
+    async def look(self, deadline_s: float, *args: P.args, **kwargs: P.kwargs) -> T:
+        """Raises `TimeoutError`: it takes longer; it goes on, and the next call waits for its end."""
+        looking = self._looking or asyncio.create_task(asyncio.to_thread(self._look, *args, **kwargs))
+        self._looking = looking
+        await asyncio.wait({looking}, timeout=deadline_s)
+        if not looking.done():
+            raise TimeoutError
+        self._looking = None
+        return looking.result()
 
 
 async def to_its_end(task: "asyncio.Task[T]") -> T:

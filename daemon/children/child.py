@@ -37,6 +37,10 @@ class ChildTimeout(ChildError):
     """The child did not answer within its deadline."""
 
 
+class ChildStopped(ChildError):
+    """We have ended the child ourselves."""
+
+
 class ChildRefused(ChildError):
     """The child said, instead of `Ready`, why it cannot serve; the message is for the user."""
 

@@ -10,12 +10,14 @@ from typing import Any
 
 import msgspec
 
+from daemon import config as options
 from daemon import configfile, logs
 from daemon.app import App
 from daemon.config import Config
 from daemon.configfile import ConfigError
 from daemon.errors import CosyvoicedError
 from daemon.instance import AlreadyRunningError
+from daemon.jobs.fallback import FallbackJournal
 from daemon.mqtt.caller import Caller, CallError, is_success
 from daemon.mqtt.configured import link_settings, topics
 from daemon.mqtt.messages import Result
@@ -34,8 +36,11 @@ def run(path: Path, once: str | None, greet: bool) -> int:
     if once is not None:
         return _say_once(config, once)
     notifier = Notifier.from_environment(os.environ)
+    journals: dict[Path, FallbackJournal] = {}  # on a full disk, a reload must not forget what is in memory
     while True:
-        again = asyncio.run(_run(config, path, greet, notifier))
+        journal_path = options.journal_path(options.state_dir(config, dict(os.environ)))
+        journal = journals.setdefault(journal_path, FallbackJournal(journal_path))
+        again = asyncio.run(_run(App(config, path, notifier, journal), config, greet))
         if not again:
             return 0
         greet = False
@@ -43,9 +48,8 @@ def run(path: Path, once: str | None, greet: bool) -> int:
         logs.setup(config.log_level)
 
 
-async def _run(config: Config, path: Path, greet: bool, notifier: Notifier) -> bool:
+async def _run(app: App, config: Config, greet: bool) -> bool:
     """One life of the daemon; whether it is to start again with the configuration read anew."""
-    app = App(config, path, notifier)
     _stop_on_signals(app)
     greetings: dict[asyncio.Task[None], Caller] = {}
 

@@ -1,7 +1,7 @@
 """The journal on disk, and one in memory for as long as the disk is full or broken.
 
 An announcement that cannot be written down is still spoken. What is lost in that time is only the promise
-to go on with it after a power cut.
+to go on with it after a power cut. As soon as the disk takes it, what is in memory moves there.
 """
 
 import errno
@@ -29,39 +29,41 @@ class Owed(NamedTuple):
     ends: list[tuple[int, Result]]
     published: list[int]
 
-    @property
-    def anything(self) -> bool:
-        return bool(self.ends or self.published)
-
 
 class FallbackJournal:
-    """What a `Journal` does, whatever the disk does; calls block and belong on one thread."""
+    """What a `Journal` does, whatever the disk does; calls block and belong on one thread.
+
+    Closed and opened again, it still has what it could not write: so it may outlive a reload.
+    """
 
     def __init__(self, path: Path) -> None:
         self._file = Journal(path)
         self._memory = Journal(None, FIRST_SEQ_IN_MEMORY)
         self._owed = Owed([], [])
+        self._moved: dict[int, int] = {}  # number in memory -> number in the file
         self.problem: str | None = None  # why the file cannot be written; None while it can
 
     def open(self) -> None:
-        """Opens the file, at the latest when the disk has room for its index.
+        """Opens the file, or notes why that must wait.
 
         Raises:
-            JournalError: the file cannot be opened, for another reason than a full disk.
+            JournalError: the file cannot be opened, and room on the disk would not change that.
         """
-        self._memory.open()
+        if not self._memory.is_open:
+            self._memory.open()
         try:
             self._file.open()
         except JournalError as error:
-            if not _is_full(error):
+            if not _may_get_well(error):
                 raise
             self._note(error)
 
-    def close(self) -> None:
-        if self._owed.ends:
-            log.error("the ends of %d announcements are not on disk", len(self._owed.ends))
+    def close(self, now: Moment) -> None:
+        """Closes the file, after one more try to write what it has not taken."""
+        self.settle(now)
+        if self.problem is not None:
+            log.error("not all could be written: what waits may be lost, and what was said last said again")
         self._file.close()
-        self._memory.close()
 
     def accept(self, jobs: Sequence[Asked]) -> list[Entry | Repeated]:
         """As `Journal.accept`; in memory where the file cannot be written."""
@@ -74,18 +76,22 @@ class FallbackJournal:
 
     def begin(self, seq: int) -> None:
         """Counts an attempt; one that cannot be counted is none."""
+        journal, own = self._place(seq)
         try:
-            self._of(seq).begin(seq)
+            journal.begin(own)
         except JournalError as error:
             self._note(error)
 
     def finish(self, results: Sequence[tuple[int, Result]], now: Moment) -> None:
         """Writes final results, at the latest when the file can be written again."""
-        in_memory = [pair for pair in results if self._of(pair[0]) is self._memory]
-        if in_memory:
-            self._memory.finish(in_memory, now)
-        self._owed.ends.extend(pair for pair in results if self._of(pair[0]) is self._file)
-        self.settle(now)
+        for seq, result in results:
+            journal, own = self._place(seq)
+            if journal is self._memory:
+                journal.finish([(own, result)], now)
+            else:
+                self._owed.ends.append((own, result))
+        if self._file.is_open:  # else `settle` opens it, and gives what it holds to whoever waits for that
+            self._pay(now)
 
     def published(self, seqs: Sequence[int]) -> None:
         """Notes what the broker has, at the latest when the file can be written again."""
@@ -95,6 +101,8 @@ class FallbackJournal:
             except JournalError as error:
                 self._note(error)
                 self._owed.published.extend(own)
+        for seq in seqs:
+            self._moved.pop(seq, None)
 
     def settle(self, now: Moment) -> list[Entry]:
         """Tries once more to write what the file has not taken yet.
@@ -102,21 +110,22 @@ class FallbackJournal:
         Returns:
             The open jobs of a file that could not be opened until now.
         """
-        late = not self._file.is_open
-        if not self._owed.anything and not late:
+        if self.problem is None:
             return []
+        late = not self._file.is_open
         try:
             if late:
                 self._file.open()
-            self._file.finish(self._owed.ends, now)
-            if self._owed.published:
-                self._file.published(self._owed.published)
+            self._file.check_writable()
+            self._withdraw_known()
+            found = self._file.open_jobs() if late else []
+            self._move(now)
         except JournalError as error:
             self._note(error)
             return []
-        self._owed = Owed([], [])
         self._note(None)
-        return self._file.open_jobs() if late else []
+        self._pay(now)
+        return found
 
     def open_jobs(self) -> list[Entry]:
         return [entry for journal in self._readable for entry in journal.open_jobs()]
@@ -129,8 +138,8 @@ class FallbackJournal:
         return max(found, key=lambda job: job.accepted_at.wall_s, default=None)
 
     def forget_old(self, now: Moment) -> int:
-        """Raises `JournalError`: old records stay for now."""
-        return sum(journal.forget_old(now) for journal in self._readable)
+        """Raises `JournalError`: old records of the file stay for now."""
+        return sum(journal.forget_old(now) for journal in reversed(self._readable))
 
     def _accept_new(self, jobs: Sequence[Asked]) -> list[Entry | Repeated]:
         if not jobs:
@@ -139,23 +148,64 @@ class FallbackJournal:
             outcomes = self._file.accept(jobs)
         except JournalError as error:
             self._note(error)
-            known_to_file = self._file.repetition if self._file.is_open else _never
-            return _unless_known(jobs, known_to_file, self._memory.accept)
-        self._note(None)
+            return _unless_known(jobs, self._known_to_file, self._memory.accept)
+        if any(isinstance(outcome, Entry) for outcome in outcomes):
+            self._note(None)
         return outcomes
+
+    def _known_to_file(self, job: Job, repeated_by_broker: bool) -> Repeated | None:
+        try:
+            return self._file.repetition(job, repeated_by_broker)
+        except JournalError:  # noted already, by the writing that failed before
+            return None
+
+    def _pay(self, now: Moment) -> None:
+        """Writes what is owed to the file."""
+        if self._owed == ([], []):
+            return
+        try:
+            if self._owed.ends:
+                self._file.finish(self._owed.ends, now)
+            if self._owed.published:
+                self._file.published(self._owed.published)
+        except JournalError as error:
+            self._note(error)
+        else:
+            self._owed = Owed([], [])
+            self._note(None)
+
+    def _withdraw_known(self) -> None:
+        """Takes from the file what came again meanwhile, and is in memory: it must not be said twice."""
+        known = [entry.seq for entry in self._file.open_jobs() if self._memory.repetition(entry.job, False)]
+        if known:
+            self._file.withdraw(known)
+
+    def _move(self, now: Moment) -> None:
+        """Moves from memory to the file what is still to be spoken or to be told."""
+        ended = {seq: result for seq, _, result in self._memory.untold()}
+        jobs = {entry.seq: entry.job for entry in self._memory.open_jobs()}
+        jobs |= {seq: job for seq, job, _ in self._memory.untold()}
+        for seq, job in sorted(jobs.items()):
+            (outcome,) = self._file.accept([(job, False)])
+            if isinstance(outcome, Entry):
+                self._moved[seq] = outcome.seq
+                if seq in ended:
+                    self._file.finish([(outcome.seq, ended[seq])], now)
+                self._memory.withdraw([seq])
 
     @property
     def _readable(self) -> tuple[Journal, ...]:
         return (self._file, self._memory) if self._file.is_open else (self._memory,)
 
-    def _of(self, seq: int) -> Journal:
-        return self._memory if seq >= FIRST_SEQ_IN_MEMORY else self._file
+    def _place(self, seq: int) -> tuple[Journal, int]:
+        """Which journal has a job, and its number there."""
+        if seq in self._moved:
+            return self._file, self._moved[seq]
+        return (self._memory if seq >= FIRST_SEQ_IN_MEMORY else self._file), seq
 
     def _by_journal(self, seqs: Sequence[int]) -> list[tuple[Journal, list[int]]]:
-        split = [
-            (journal, [seq for seq in seqs if self._of(seq) is journal])
-            for journal in (self._memory, self._file)
-        ]
+        places = [self._place(seq) for seq in seqs]
+        split = [(journal, [own for at, own in places if at is journal]) for journal in self._readable]
         return [(journal, own) for journal, own in split if own]
 
     def _note(self, error: JournalError | None) -> None:
@@ -165,18 +215,17 @@ class FallbackJournal:
         if error is None and self.problem is not None:
             log.info("the journal can be written again")
         self.problem = str(error) if error is not None else None
+        if error is not None and error.is_damage:
+            self._file.close()  # opened again, a damaged file is put aside
 
 
-def _is_full(error: JournalError) -> bool:
-    """Whether room on the disk would cure it: where SQLite maps its index, it calls that an I/O error."""
-    code = getattr(error.__cause__, "sqlite_errorcode", 0) & 0xFF  # the primary code: sqlite.org/rescode.html
-    return code in (sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR) or (
-        isinstance(error.__cause__, OSError) and error.__cause__.errno == errno.ENOSPC
-    )
-
-
-def _never(_job: Job, _repeated_by_broker: bool) -> None:
-    """Nothing is known."""
+def _may_get_well(error: JournalError) -> bool:
+    """Whether room on the disk may cure it; SQLite calls a full one an I/O error where it maps its index."""
+    cause = error.__cause__
+    code = getattr(cause, "sqlite_errorcode", 0) & 0xFF  # the primary code: sqlite.org/rescode.html
+    full = (sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_READONLY)
+    no_room = (errno.ENOSPC, errno.EDQUOT, errno.EROFS)
+    return code in full or (isinstance(cause, OSError) and cause.errno in no_room)
 
 
 def _unless_known(

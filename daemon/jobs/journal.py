@@ -10,7 +10,7 @@ import sqlite3
 import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import msgspec
 
@@ -47,7 +47,13 @@ CREATE INDEX IF NOT EXISTS jobs_untold ON jobs (seq) WHERE published = 0;
 
 
 class JournalError(CosyvoicedError):
-    """The journal cannot be written: the disk is full or broken."""
+    """The journal cannot be read or written: the disk is full or broken."""
+
+    @property
+    def is_damage(self) -> bool:
+        """Whether the file is no database, or none any more; opened anew, it is put aside."""
+        cause = self.__cause__
+        return isinstance(cause, sqlite3.DatabaseError) and not isinstance(cause, sqlite3.OperationalError)
 
 
 class Entry(NamedTuple):
@@ -115,7 +121,9 @@ class Journal:
                         "INSERT INTO jobs (id, fingerprint, job, accepted_wall_s) VALUES (?, ?, ?, ?)",
                         (job.id, job.fingerprint, msgspec.msgpack.encode(job), job.accepted_at.wall_s),
                     )
-                    outcomes.append(Entry(cursor.lastrowid or 0, job))
+                    seq = cursor.lastrowid or 0
+                    outcomes.append(Entry(seq, job))
+                    self._first_seq = max(self._first_seq, seq + 1)  # one put aside is followed, not repeated
         return outcomes
 
     def repetition(self, job: Job, repeated_by_broker: bool) -> Repeated | None:
@@ -125,6 +133,11 @@ class Journal:
         if self._was_accepted("id", job.id, job.accepted_at):
             return Repeated(job, by_broker=False)
         return None
+
+    def check_writable(self) -> None:
+        """Raises `JournalError` where a write fails."""
+        with self._transaction() as db:
+            db.execute("UPDATE sqlite_sequence SET seq = seq WHERE name = 'jobs'")
 
     def withdraw(self, seqs: Sequence[int]) -> None:
         """Deletes jobs that turned out to have no room; their ids may be used again."""
@@ -151,9 +164,7 @@ class Journal:
 
     def open_jobs(self) -> list[Entry]:
         """Accepted and not ended, in order of acceptance."""
-        rows = self._connected().execute(
-            "SELECT seq, job, attempts FROM jobs WHERE result IS NULL ORDER BY seq"
-        )
+        rows = self._read("SELECT seq, job, attempts FROM jobs WHERE result IS NULL ORDER BY seq")
         return [
             Entry(seq, job, attempts)
             for seq, blob, attempts in rows
@@ -162,7 +173,7 @@ class Journal:
 
     def untold(self) -> list[tuple[int, Job, Result]]:
         """Ended jobs whose final result the broker has not taken yet."""
-        rows = self._connected().execute(
+        rows = self._read(
             "SELECT seq, job, result FROM jobs WHERE published = 0 AND result IS NOT NULL ORDER BY seq"
         )
         return [
@@ -174,7 +185,7 @@ class Journal:
 
     def last_finished(self) -> Job | None:
         """The job that ended `finished` last: what `replay` says again."""
-        rows = self._connected().execute(
+        rows = self._read(
             "SELECT seq, job, result FROM jobs WHERE result IS NOT NULL"
             " ORDER BY finished_wall_s DESC, seq DESC LIMIT 200"
         )
@@ -232,10 +243,16 @@ class Journal:
     def _was_accepted(self, column: str, value: str, now: Moment) -> bool:
         """Whether the newest job with this value came within the last hour, by a clock that does not jump."""
         query = f"SELECT seq, job FROM jobs WHERE {column} = ? ORDER BY seq DESC LIMIT 1"
-        for seq, blob in self._connected().execute(query, (value,)):
+        for seq, blob in self._read(query, value):
             job = _decoded(seq, blob, Job)
             return job is None or now.seconds_since(job.accepted_at) < DUPLICATE_WINDOW_S
         return False
+
+    def _read(self, query: str, *values: str) -> list[Any]:
+        try:
+            return self._connected().execute(query, values).fetchall()
+        except sqlite3.Error as error:
+            raise JournalError(f"the journal cannot be read: {error}") from error
 
     def _connected(self) -> sqlite3.Connection:
         if self._db is None:

@@ -8,7 +8,7 @@ from typing import ParamSpec, TypeVar
 from daemon.clock import Clock
 from daemon.jobs.fallback import FallbackJournal
 from daemon.jobs.job import Job
-from daemon.jobs.journal import Entry, Journal, Repeated
+from daemon.jobs.journal import Entry, Repeated
 from daemon.mqtt.messages import Result
 
 P = ParamSpec("P")
@@ -16,9 +16,9 @@ R = TypeVar("R")
 
 
 class Ledger:
-    """Asynchronous front of a journal; every method raises `JournalError`."""
+    """Asynchronous front of a journal; each method raises what the journal's own does."""
 
-    def __init__(self, journal: Journal | FallbackJournal, clock: Clock) -> None:
+    def __init__(self, journal: FallbackJournal, clock: Clock) -> None:
         self._journal = journal
         self._clock = clock
         self._thread: ThreadPoolExecutor | None = None
@@ -27,14 +27,13 @@ class Ledger:
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="journal")
         try:
             await self._call(self._journal.open)
-            await self._call(self._journal.forget_old, self._clock())
         except BaseException:
             self._thread.shutdown()
             raise
 
     async def stop(self) -> None:
         if self._thread is not None:
-            await self._call(self._journal.close)
+            await self._call(self._journal.close, self._clock())
             self._thread.shutdown()
             self._thread = None
 
@@ -52,14 +51,12 @@ class Ledger:
 
     async def settle(self) -> list[Entry]:
         """Tries once more to write what a full disk has not taken; the open jobs that it kept unread."""
-        if isinstance(self._journal, FallbackJournal):
-            return await self._call(self._journal.settle, self._clock())
-        return []
+        return await self._call(self._journal.settle, self._clock())
 
     @property
     def problem(self) -> str | None:
         """Why the journal cannot be written; None while it can."""
-        return self._journal.problem if isinstance(self._journal, FallbackJournal) else None
+        return self._journal.problem
 
     async def published(self, seqs: Sequence[int]) -> None:
         await self._call(self._journal.published, seqs)

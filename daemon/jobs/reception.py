@@ -42,6 +42,7 @@ class Reception:
         results: Results,
         defaults: Callable[[], Defaults],
         interrupt: Callable[[Entry | None, Interrupt], None],
+        changed: Callable[[], None],
         clock: Clock,
     ) -> None:
         self._link = link
@@ -50,6 +51,7 @@ class Reception:
         self._results = results
         self._defaults = defaults
         self._interrupt = interrupt
+        self._changed = changed
         self._clock = clock
         self._inbox: asyncio.Queue[Say | asyncio.Future[None]] = asyncio.Queue(INBOX)
 
@@ -148,6 +150,7 @@ class Reception:
         self._results.accepted(entry.job)
         speaking = self._queue.current
         admission = self._queue.admit(entry)
+        self._changed()
         if admission.interrupt:
             self._interrupt(speaking, admission.interrupt)
         await self._results.end(admission.dropped, Event.CANCELLED, lambda dropped: _why(dropped, entry))

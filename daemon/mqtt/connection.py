@@ -5,8 +5,10 @@ and keeps the reason of a failed attempt to itself. So the thread here is ours a
 machine in it: whatever goes wrong ends that connection, is told in one sentence, and is tried again.
 """
 
+import contextlib
 import functools
 import logging
+import socket
 import threading
 import time
 from collections.abc import Callable
@@ -89,6 +91,13 @@ class Connection:
             self._client.disconnect()
         if self._thread is not None:
             self._thread.join(deadline_s)  # one that is inside a name look-up ends by itself later
+
+    def hang_up(self) -> None:
+        """Ends the connection, as if the network had; the thread then tries anew."""
+        sock = self._client.socket() if self._client is not None else None
+        if isinstance(sock, socket.socket):
+            with contextlib.suppress(OSError):  # it is gone already
+                sock.shutdown(socket.SHUT_RDWR)
 
     def send(self, outgoing: Outgoing) -> int | None:
         """Hands a message to the network; its id, or None when there is no connection to take it."""

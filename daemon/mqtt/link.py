@@ -129,6 +129,10 @@ class Link:
         self._pump()
         return done
 
+    def hang_up(self) -> None:
+        """Leaves a broker that does not answer, and tries to connect anew."""
+        self._connection.hang_up()
+
     def acknowledge(self, delivery: Delivery) -> None:
         """Tells the broker that the daemon has the message for good. Late or twice, it does nothing."""
         if delivery.qos > 0:

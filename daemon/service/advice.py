@@ -12,7 +12,6 @@ from daemon import __version__
 from daemon.service.reach import Obstacle
 
 PLACE = Path("/opt/cosyvoiced")
-_WHEELS = "/var/tmp/cosyvoiced"  # noqa: S108 # only named, for others to use
 
 _EXTRAS = {"cosyvoice3": "torch", "ja": "pyopenjtalk"}  # extra -> what tells that it is installed here
 
@@ -34,11 +33,12 @@ def _copying() -> list[str]:
     elif source.suffix == ".whl":
         package = f"{source}{wanted}"
     else:
-        # Built by its owner: pip as root would leave root's files in the clone.
+        # Built by its owner, where nobody else can write: pip as root would leave root's files in the clone.
+        wheels = shlex.quote(str(source / "dist"))
         build = [
-            f"{shlex.quote(sys.executable)} -m pip wheel --no-deps -w {_WHEELS} {shlex.quote(str(source))}"
+            f"{shlex.quote(sys.executable)} -m pip wheel --no-deps -w {wheels} {shlex.quote(str(source))}"
         ]
-        package = f"{_WHEELS}/cosyvoiced-{__version__}-py3-none-any.whl{wanted}"
+        package = f"{source}/dist/cosyvoiced-{__version__}-py3-none-any.whl{wanted}"
     return [
         *build,
         f"sudo /usr/bin/python3 -m venv {PLACE}",

@@ -14,12 +14,15 @@ from daemon.storage.disk import MIB
 from daemon.storage.outputs import Outputs
 from daemon.storage.phrases import PhraseCache
 from daemon.storage.prune import Failure, prune, shortfall_bytes
+from daemon.tasks import Lookout
 from daemon.watch.sensors import disk_free_bytes
 
 log = logging.getLogger(__name__)
 
 LOOK_INTERVAL_S = 5.0
 PRUNE_INTERVAL_S = 60.0
+DISK_DEADLINE_S = 10.0
+PRUNE_DEADLINE_S = 120.0  # thousands of files on a slow card
 SHORT_INTERVAL_S = 15.0  # while the disk is nearly full
 
 
@@ -42,6 +45,9 @@ class Housekeeping:
         self._ledger = ledger
         self._queue = queue
         self._waiting_phrases = waiting_phrases
+        self._disk = Lookout(disk_free_bytes)
+        self._sweeper = Lookout(prune)
+        self._late = False
         self._pruned_at_s = float("-inf")
         self._failures: dict[Path, list[Failure]] = {}  # what could not be pruned, by folder
         self.outputs_bytes = 0
@@ -50,42 +56,44 @@ class Housekeeping:
     @property
     def problem(self) -> str | None:
         """What is wrong with the disk, as a sentence; None when nothing."""
+        if self._late:
+            return "the disk does not answer"
         limits, free = self._config.watch.disk, self.disk_free_bytes
         if free is None or free >= limits.prune_mib * MIB:
             return None
-        what = "no new files are written" if free < limits.refuse_mib * MIB else "old files go early"
-        return f"{free // MIB} MiB of the disk are free at {self._outputs.folder}: {what}"
+        if free < limits.refuse_mib * MIB:
+            wanted_mib, what = limits.refuse_mib, "no new files are written"
+        else:
+            wanted_mib, what = limits.prune_mib, "old files go early"
+        return f"less than {wanted_mib} MiB of the disk are free at {self._outputs.folder}: {what}"
 
     async def run(self) -> None:
         """Looks until cancelled."""
         while True:
-            await self.look()
             self._queue.restore(await self._ledger.settle())
+            await self.look()
             await asyncio.sleep(LOOK_INTERVAL_S)
 
     async def look(self) -> None:
         """Measures the disk, and prunes when it is time or when space is short."""
         before = self.problem
-        await self._measure()
-        short = shortfall_bytes(self.disk_free_bytes, self._config.watch.disk.prune_mib)
-        if time.monotonic() - self._pruned_at_s >= (SHORT_INTERVAL_S if short else PRUNE_INTERVAL_S):
-            await self._prune()
+        try:
             await self._measure()
-            self._pruned_at_s = time.monotonic()
+            short = shortfall_bytes(self.disk_free_bytes, self._config.watch.disk.prune_mib)
+            if time.monotonic() - self._pruned_at_s >= (SHORT_INTERVAL_S if short else PRUNE_INTERVAL_S):
+                await self._prune()
+                await self._measure()
+                self._pruned_at_s = time.monotonic()
+            self._late = False
+        except TimeoutError:
+            self._late = True
         if self.problem is not None and before is None:
             log.warning("%s", self.problem)
         elif self.problem is None and before is not None:
             log.info("there is room on the disk again")
 
-    async def forget_old(self) -> None:
-        """Deletes what the journal need not remember."""
-        try:
-            await self._ledger.forget_old()
-        except JournalError as error:
-            log.debug("old records stay for now: %s", error)
-
     async def _measure(self) -> None:
-        self.disk_free_bytes = await asyncio.to_thread(disk_free_bytes, self._outputs.folder)
+        self.disk_free_bytes = await self._disk.look(DISK_DEADLINE_S, self._outputs.folder)
 
     async def _prune(self) -> None:
         """Outputs first: phrases are what spares work."""
@@ -94,17 +102,19 @@ class Housekeeping:
         self.outputs_bytes = await self._prune_folder(self._outputs.folder, limits.outputs, named)
         spoken = self._cache.held | set(self._waiting_phrases())
         await self._prune_folder(self._cache.folder, limits.phrases, spoken)
-        await self.forget_old()
+        try:
+            await self._ledger.forget_old()
+        except JournalError as error:
+            log.debug("old records stay for now: %s", error)
 
     async def _prune_folder(self, folder: Path, limits: Store, protected: set[Path]) -> int:
-        free_bytes = await asyncio.to_thread(disk_free_bytes, folder)
-        short_bytes = shortfall_bytes(free_bytes, self._config.watch.disk.prune_mib)
-        pruned = await asyncio.to_thread(
-            prune,
+        free_bytes = await self._disk.look(DISK_DEADLINE_S, folder)
+        pruned = await self._sweeper.look(
+            PRUNE_DEADLINE_S,
             folder,
             limits,
             protected=protected,
-            short_bytes=short_bytes,
+            short_bytes=shortfall_bytes(free_bytes, self._config.watch.disk.prune_mib),
             known=self._failures.get(folder, []),
         )
         self._failures[folder] = pruned.failures

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 
 import msgspec
 
-from daemon.children.child import Child, ChildError, ChildTimeout
+from daemon.children.child import Child, ChildError, ChildStopped, ChildTimeout
 from daemon.synthesis.engine import EngineError, SynthesisRequest
 from daemon.synthesis.protocol import (
     FROM_WORKER,
@@ -150,7 +150,7 @@ class WorkerProcess:
 
     async def stop(self) -> None:
         """Ends an idle worker: it leaves as soon as its stdin ends."""
-        self._lose(ChildError("the worker was stopped"))
+        self._lose(ChildStopped("the worker was stopped"))
         await self._child.stop()
         await self._end_pump()
 

@@ -10,7 +10,7 @@ from collections.abc import AsyncGenerator, Awaitable, Callable
 from dataclasses import dataclass
 from enum import StrEnum
 
-from daemon.children.child import ChildError, ChildRefused, ChildTimeout
+from daemon.children.child import ChildError, ChildRefused, ChildStopped, ChildTimeout
 from daemon.errors import AnnouncementError, Code
 from daemon.synthesis.backoff import Backoff
 from daemon.synthesis.delivery import Delivery
@@ -140,6 +140,8 @@ class Supervisor:
             return None
         try:
             return await worker.ping(deadline_s)
+        except ChildStopped:
+            return None
         except ChildError as error:
             if idle:  # else the job counts it
                 self._slot.note_failure(error)

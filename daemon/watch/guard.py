@@ -13,12 +13,15 @@ from daemon.jobs.journal import Entry
 from daemon.jobs.queue import JobQueue
 from daemon.synthesis.engines import Engines
 from daemon.synthesis.supervisor import Supervisor
+from daemon.tasks import Lookout
 from daemon.watch import policy, sensors
 from daemon.watch.metrics import Metrics
 from daemon.watch.policy import MIB, Level, Throttle
 from daemon.watch.sensors import Reading
 
 log = logging.getLogger(__name__)
+
+SENSORS_DEADLINE_S = 10.0  # a silent firmware takes two or three
 
 
 class Guard:
@@ -48,6 +51,8 @@ class Guard:
         self._metrics = metrics
         self._changed = changed
         self._unloading: dict[tuple[Supervisor, bool], asyncio.Task[None]] = {}
+        self._sensors = Lookout(lambda: sensors.read(Path(limits.root), limits.sensor))
+        self.problem: str | None = None  # why the reading is an old one
         self.reading = Reading()
         self.throttle = Throttle()
 
@@ -59,7 +64,14 @@ class Guard:
 
     async def look(self) -> None:
         """Reads the sensors once, and acts on what they say."""
-        self.reading = await asyncio.to_thread(sensors.read, Path(self._limits.root), self._limits.sensor)
+        try:
+            self.reading = await self._sensors.look(SENSORS_DEADLINE_S)
+        except TimeoutError:  # what they said last counts on
+            if self.problem is None:
+                self.problem = "the sensors do not answer"
+                log.warning("%s", self.problem)
+            return
+        self.problem = None
         before = self.throttle
         self.throttle = policy.step(before, self.reading, self._limits, time.monotonic())
         if (self.throttle.level, self.throttle.reason) != (before.level, before.reason):

@@ -15,11 +15,14 @@ from daemon.mqtt.link import Link
 from daemon.mqtt.settings import LinkError
 from daemon.sd_notify import Notifier
 from daemon.synthesis.engines import Engines
+from daemon.synthesis.supervisor import Supervisor
 
 log = logging.getLogger(__name__)
 
 LOOK_INTERVAL_S = 15.0
 ANSWER_DEADLINE_S = 5.0
+WORKER_DEADLINE_S = 15.0  # as patient as with one that is at work: a machine that swaps is slow
+PROBE_DEADLINE_S = 20.0  # the longest of these, and the end of what did not answer
 LATELY_S = 60.0
 CONNECTING_S = 60.0  # a name look-up and a connection attempt take no longer
 
@@ -39,7 +42,7 @@ class Health:
         """
         Args:
             probes: each returns once its part has answered, and raises `Silent` when it does not.
-            status: a line for `systemctl status`; None while somebody else tells it.
+            status: a line for `systemctl status` once the daemon is up; None until then.
         """
         self._probes = probes
         self._notifier = notifier
@@ -70,7 +73,7 @@ class Health:
         else:
             self._notifier.alive()
         if (line := self._status()) is not None:
-            self._notifier.status(line)
+            self._notifier.ready(line)  # again and again: a datagram can be lost
 
     @property
     def _lately_s(self) -> float:
@@ -78,11 +81,11 @@ class Health:
 
     async def _ask(self, name: str, probe: Probe) -> None:
         try:
-            async with asyncio.timeout(2 * ANSWER_DEADLINE_S):
+            async with asyncio.timeout(PROBE_DEADLINE_S):
                 await probe()
         except (Silent, TimeoutError) as error:
             problem = str(error) or f"the {name} did not answer"
-            if self._problems.get(name) != problem:
+            if name not in self._problems:
                 log.warning("%s", problem)
             self._problems[name] = problem
         else:
@@ -101,7 +104,7 @@ class BrokerProbe:
     async def __call__(self) -> None:
         """Raises `Silent`: the network thread stands still, or messages have stopped to come."""
         if self._link.idle_s > CONNECTING_S:
-            raise Silent(f"the MQTT connection has stood still for {self._link.idle_s:.0f} s")
+            raise Silent("the MQTT connection stands still")
         if not self._link.status.connected:
             return
         try:
@@ -110,6 +113,7 @@ class BrokerProbe:
             if not self._link.status.connected:
                 return
             if self._came_back:
+                self._link.hang_up()  # a frozen broker; trying anew, we know at least that it is away
                 raise Silent(str(error)) from error
             # Never since the start: access control keeps it from us, which a restart would not change.
             log.debug("the connection to the broker cannot be checked: %s", error)
@@ -120,12 +124,14 @@ class BrokerProbe:
 def engine_probe(engines: Engines) -> Probe:
     """Pings the workers; one that does not answer is replaced, which is an answer too."""
 
+    async def ask_one(supervisor: Supervisor) -> None:
+        try:
+            await supervisor.ping(WORKER_DEADLINE_S)
+        except ChildError as error:
+            log.warning("the %s engine is started anew: %s", supervisor.engine, error)
+
     async def ask() -> None:
-        for supervisor in engines.supervisors:
-            try:
-                await supervisor.ping(ANSWER_DEADLINE_S)
-            except ChildError as error:
-                log.warning("the %s engine is started anew: %s", supervisor.engine, error)
+        await asyncio.gather(*map(ask_one, engines.supervisors))
 
     return ask
 

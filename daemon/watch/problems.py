@@ -14,5 +14,5 @@ def problems(
     """All that somebody should look after; a speaker that is turned off is no problem."""
     power = UNDERVOLTAGE if guard.reading.undervoltage else None
     sound = speaker.problem if speaker.device != NONE else None
-    found = (power, sound, housekeeping.problem, ledger.problem, *health.problems)
+    found = (guard.problem, power, sound, housekeeping.problem, ledger.problem, *health.problems)
     return tuple(problem for problem in found if problem)

@@ -11,7 +11,8 @@ import pytest
 from daemon.audio.speaker import Speaker
 from daemon.audio.wav import WavWriter
 from daemon.jobs.announcer import Announcer
-from daemon.jobs.journal import Entry, Journal
+from daemon.jobs.fallback import FallbackJournal
+from daemon.jobs.journal import Entry
 from daemon.jobs.ledger import Ledger
 from daemon.jobs.queue import JobQueue
 from daemon.mqtt.link import Link
@@ -38,7 +39,7 @@ async def test_a_file_is_finished_although_something_cuts_in(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     clock, engine = FakeClock(), facts.builtin()
-    ledger = Ledger(Journal(tmp_path / "journal.sqlite"), clock)
+    ledger = Ledger(FallbackJournal(tmp_path / "journal.sqlite"), clock)
     results = Results(cast(Link, FakeLink()), Topics("cosyvoice", "test"), ledger, clock)
     outputs, cache = Outputs(tmp_path / "outputs"), PhraseCache(tmp_path / "phrases")
     outputs.start()

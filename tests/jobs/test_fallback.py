@@ -26,7 +26,7 @@ def journal(disk: SmallDisk) -> Iterator[FallbackJournal]:
     journal = FallbackJournal(disk.folder / "journal.sqlite")
     journal.open()
     yield journal
-    journal.close()
+    journal.close(CLOCK())
 
 
 def accept(journal: FallbackJournal, *ids: str, dup: bool = False) -> list[Entry | Repeated]:
@@ -88,7 +88,7 @@ def test_an_end_that_a_full_disk_refused_is_written_when_it_has_room(
     disk.empty()
     journal.settle(CLOCK())
     assert journal.problem is None
-    journal.close()
+    journal.close(CLOCK())
     journal.open()
     assert journal.open_jobs() == []
 
@@ -97,7 +97,7 @@ def test_a_start_on_a_full_disk_is_a_start_and_the_file_is_opened_later(
     journal: FallbackJournal, disk: SmallDisk
 ) -> None:
     entries(journal, "before")
-    journal.close()
+    journal.close(CLOCK())
     disk.fill()
     journal.open()
     assert journal.problem is not None
@@ -131,3 +131,105 @@ def test_what_is_in_memory_is_told_finished_and_replayed_like_the_rest(
     assert journal.last_finished() == entry.job
     journal.withdraw([entry.seq])
     assert isinstance(accept(journal, "in memory")[0], Entry)
+
+
+def test_what_waits_in_memory_moves_to_the_file_and_survives_then(
+    journal: FallbackJournal, disk: SmallDisk
+) -> None:
+    disk.fill()
+    while journal.problem is None:
+        accept(journal, os.urandom(200).hex())
+    waiting, ended = entries(journal, "waiting", "ended")
+    journal.finish([finished(ended)], CLOCK())
+    disk.empty()
+    assert journal.settle(CLOCK()) == []
+    journal.begin(waiting.seq)
+    again = FallbackJournal(disk.folder / "journal.sqlite")
+    again.open()
+    found = {entry.job.id: entry for entry in again.open_jobs()}
+    assert found["waiting"].attempts == 1
+    assert [job.id for _, job, _ in again.untold()] == ["ended"]
+    again.close(CLOCK())
+    journal.finish([finished(waiting)], CLOCK())
+    journal.published([waiting.seq, ended.seq])
+    assert "waiting" not in [entry.job.id for entry in journal.open_jobs()]
+    assert journal.untold() == []
+
+
+def test_closed_and_opened_again_on_a_full_disk_it_still_has_what_it_could_not_write(
+    journal: FallbackJournal, disk: SmallDisk
+) -> None:
+    spoken = entries(journal, *(f"job {n}" for n in range(100)))
+    disk.fill()
+    for entry in spoken:
+        journal.finish([finished(entry)], CLOCK())
+    accept(journal, "meanwhile")
+    journal.close(CLOCK())
+    journal.open()
+    assert "meanwhile" in [entry.job.id for entry in journal.open_jobs()]
+    disk.empty()
+    journal.settle(CLOCK())
+    assert [entry.job.id for entry in journal.open_jobs()] == ["meanwhile"]
+
+
+def test_what_came_again_while_the_file_was_closed_is_said_once(
+    journal: FallbackJournal, disk: SmallDisk
+) -> None:
+    entries(journal, "twice", "once")
+    journal.close(CLOCK())
+    disk.fill()
+    journal.open()
+    (again,) = entries(journal, "twice")
+    disk.empty()
+    assert [entry.job.id for entry in journal.settle(CLOCK())] == ["once"]
+    journal.finish([finished(again)], CLOCK())
+    assert [entry.job.id for entry in journal.open_jobs()] == ["once"]
+
+
+def test_an_end_does_not_swallow_the_open_jobs_of_a_file_that_is_opened_late(
+    journal: FallbackJournal, disk: SmallDisk
+) -> None:
+    entries(journal, "before")
+    journal.close(CLOCK())
+    disk.fill()
+    journal.open()
+    (entry,) = entries(journal, "meanwhile")
+    disk.empty()
+    journal.finish([finished(entry)], CLOCK())
+    assert [entry.job.id for entry in journal.settle(CLOCK())] == ["before"]
+
+
+def test_a_file_that_is_damaged_while_open_is_put_aside_and_jobs_go_on(tmp_path: Path) -> None:
+    path = tmp_path / "journal.sqlite"
+    journal = FallbackJournal(path)
+    journal.open()
+    (before,) = entries(journal, "before")
+    for file in tmp_path.iterdir():
+        with file.open("r+b") as damaged:
+            damaged.write(os.urandom(file.stat().st_size))
+    while journal.problem is None:
+        accept(journal, os.urandom(8).hex())
+    (meanwhile,) = entries(journal, "meanwhile")
+    journal.settle(CLOCK())
+    assert journal.problem is None
+    assert list(tmp_path.glob("journal.broken-*"))
+    (after,) = entries(journal, "after")
+    assert after.seq > before.seq
+    journal.finish([finished(meanwhile), finished(after)], CLOCK())
+    assert "meanwhile" not in [entry.job.id for entry in journal.open_jobs()]
+    journal.close(CLOCK())
+
+
+def test_the_problem_is_gone_once_the_disk_has_room_though_nothing_is_owed(
+    journal: FallbackJournal, disk: SmallDisk
+) -> None:
+    disk.fill()
+    while journal.problem is None:
+        accept(journal, os.urandom(200).hex())
+    accept(journal, "on disk")
+    accept(journal, "on disk")  # a repetition writes nothing, and so proves nothing
+    journal.settle(CLOCK())
+    assert journal.problem is not None
+    disk.empty()
+    journal.settle(CLOCK())
+    assert journal.problem is None

@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import cast
 
 from daemon.jobs.announcer import Announcer
-from daemon.jobs.journal import Entry, Journal
+from daemon.jobs.fallback import FallbackJournal
+from daemon.jobs.journal import Entry
 from daemon.jobs.ledger import Ledger
 from daemon.jobs.pipeline import Pipeline
 from daemon.jobs.queue import JobQueue
@@ -49,7 +50,7 @@ class Stage:
         self.clock = FakeClock()
         self.link = FakeLink()
         self.queue = JobQueue(10, self.clock)
-        self.ledger = Ledger(Journal(folder / "journal.sqlite"), self.clock)
+        self.ledger = Ledger(FallbackJournal(folder / "journal.sqlite"), self.clock)
         self.results = Results(cast(Link, self.link), Topics("cosyvoice", "test"), self.ledger, self.clock)
         self.announcer = FakeAnnouncer()
         self.announcer.results = self.results

@@ -8,7 +8,8 @@ from typing import cast
 
 import pytest
 
-from daemon.jobs.journal import Journal, JournalError
+from daemon.jobs.fallback import FallbackJournal
+from daemon.jobs.journal import JournalError
 from daemon.jobs.ledger import Ledger
 from daemon.jobs.queue import JobQueue
 from daemon.jobs.reception import Reception, Say
@@ -28,12 +29,12 @@ class Door:
         clock = FakeClock()
         self.link = FakeLink()
         self.queue = JobQueue(room, clock)
-        self.journal = Journal(folder / "journal.sqlite")
+        self.journal = FallbackJournal(folder / "journal.sqlite")
         self.ledger = Ledger(self.journal, clock)
         link = cast(Link, self.link)
         results = Results(link, Topics("cosyvoice", "test"), self.ledger, clock)
         self.reception = Reception(
-            link, self.ledger, self.queue, results, lambda: DEFAULTS, lambda *_: None, clock
+            link, self.ledger, self.queue, results, lambda: DEFAULTS, lambda *_: None, lambda: None, clock
         )
 
     def deliver(self, payload: bytes) -> None:
@@ -88,10 +89,10 @@ async def test_a_full_queue_on_a_full_disk_still_answers_and_acknowledges(
 ) -> None:
     async with a_door(tmp_path, room=1) as door:
 
-        def fail(_journal: Journal, _seqs: object) -> None:
+        def fail(_journal: FallbackJournal, _seqs: object) -> None:
             raise JournalError("the disk is full")
 
-        monkeypatch.setattr(Journal, "withdraw", fail)
+        monkeypatch.setattr(FallbackJournal, "withdraw", fail)
         for number in (b"1", b"2"):
             door.deliver(b'{"id":"%s","text":"hi"}' % number)
         async with asyncio.timeout(10):

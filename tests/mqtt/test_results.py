@@ -4,7 +4,8 @@ import asyncio
 from pathlib import Path
 from typing import Any, cast
 
-from daemon.jobs.journal import Entry, Journal
+from daemon.jobs.fallback import FallbackJournal
+from daemon.jobs.journal import Entry
 from daemon.jobs.ledger import Ledger
 from daemon.mqtt.link import Link
 from daemon.mqtt.messages import Event
@@ -20,7 +21,7 @@ class Bench:
     def __init__(self, folder: Path, link: FakeLink) -> None:
         self.clock = FakeClock()
         self.link = link
-        self.ledger = Ledger(Journal(folder / "journal.sqlite"), self.clock)
+        self.ledger = Ledger(FallbackJournal(folder / "journal.sqlite"), self.clock)
         self.results = Results(cast(Link, link), TOPICS, self.ledger, self.clock)
 
     async def finish(self, *names: str, **job: Any) -> None:

@@ -92,7 +92,9 @@ class Ears:
         return [result for result in found if job_id in (None, result["id"])]
 
     def finals(self, job_id: str | None = None) -> list[dict[str, Any]]:
-        return [result for result in self.results(job_id) if result["event"] in FINAL]
+        """Each once: after a kill, a result that the broker may not have is told again as it was."""
+        told = [result for result in self.results(job_id) if result["event"] in FINAL]
+        return [result for number, result in enumerate(told) if result not in told[:number]]
 
     def state(self) -> dict[str, Any]:
         states = self.payloads(f"{OWN}/state")

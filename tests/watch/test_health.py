@@ -35,6 +35,9 @@ class FakeLink:
     def status(self) -> LinkStatus:
         return LinkStatus(address="here", connected=self.connected, protocol="5", last_error=None, waiting=0)
 
+    def hang_up(self) -> None:
+        self.connected = False
+
     async def round_trip(self, deadline_s: float) -> float:
         if self.deaf:
             raise LinkError(f"did not come back in {deadline_s:g} s")
@@ -47,7 +50,7 @@ async def test_the_watchdog_is_fed_until_a_part_has_been_silent_for_too_long(tmp
         notifier = Notifier(systemd.address, systemd.watchdog_s)
         health = Health({"one": part, "other": Part()}, notifier, lambda: "idle")
         await health.look()
-        assert systemd.told() == ["WATCHDOG=1", "STATUS=idle"]
+        assert systemd.told() == ["WATCHDOG=1", "READY=1", "STATUS=idle"]
         part.silent = True
         await health.look()
         assert systemd.told().count("WATCHDOG=1") == 2  # it answered lately
@@ -64,7 +67,7 @@ async def test_the_watchdog_is_fed_until_a_part_has_been_silent_for_too_long(tmp
 async def test_a_probe_that_hangs_is_a_silent_part_and_holds_up_no_other(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("daemon.watch.health.ANSWER_DEADLINE_S", 0.05)
+    monkeypatch.setattr("daemon.watch.health.PROBE_DEADLINE_S", 0.05)
 
     async def hang() -> None:
         await asyncio.Event().wait()
@@ -86,6 +89,8 @@ async def test_a_connection_that_delivers_nothing_any_more_is_silent() -> None:
     link.deaf = True
     with pytest.raises(Silent, match="did not come back"):
         await probe()
+    assert not link.connected  # it was hung up, so as to try anew
+    await probe()
 
 
 async def test_a_broker_that_is_away_is_no_reason_to_end_the_daemon() -> None:
@@ -99,7 +104,7 @@ async def test_a_broker_that_is_away_is_no_reason_to_end_the_daemon() -> None:
 async def test_a_network_thread_that_stands_still_is_silent_connected_or_not() -> None:
     link = FakeLink()
     link.connected, link.idle_s = False, CONNECTING_S + 1
-    with pytest.raises(Silent, match="stood still"):
+    with pytest.raises(Silent, match="stands still"):
         await BrokerProbe(cast(Link, link))()
 
 

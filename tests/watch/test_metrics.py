@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from daemon.errors import AnnouncementError, Code
-from daemon.jobs.journal import Entry, Journal
+from daemon.jobs.fallback import FallbackJournal
+from daemon.jobs.journal import Entry
 from daemon.jobs.ledger import Ledger
 from daemon.mqtt.link import Link
 from daemon.mqtt.messages import Event
@@ -181,7 +182,7 @@ async def test_results_count_what_the_loudspeaker_gave(
     output: str, degraded: tuple[str, ...], heard: bool, tmp_path: Path
 ) -> None:
     clock, metrics = FakeClock(), Metrics()
-    ledger = Ledger(Journal(tmp_path / "journal.sqlite"), clock)
+    ledger = Ledger(FallbackJournal(tmp_path / "journal.sqlite"), clock)
     results = Results(cast(Link, FakeLink()), Topics("cosyvoice", "test"), ledger, clock, metrics)
     await ledger.start()
     job = a_job(clock, output=output)

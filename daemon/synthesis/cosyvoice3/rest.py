@@ -22,12 +22,16 @@ def slowdown(threads: int) -> float:
 
 
 def rested(parts: Iterator[T], cancelled: Callable[[], bool]) -> Iterator[T]:
-    """The same parts, with a rest before each but the first, cut short once `cancelled()`."""
+    """The same parts, with a rest before the next one is made; none once `cancelled()`."""
     began_s = time.monotonic()
     for part in parts:
         took_s = time.monotonic() - began_s
         yield part
-        ends_s = time.monotonic() + min(REST_SHARE * took_s, MAX_REST_S)
-        while (left_s := ends_s - time.monotonic()) > 0 and not cancelled():
-            time.sleep(min(left_s, LOOK_S))
+        _rest(min(REST_SHARE * took_s, MAX_REST_S), cancelled)
         began_s = time.monotonic()
+
+
+def _rest(duration_s: float, cancelled: Callable[[], bool]) -> None:
+    ends_s = time.monotonic() + duration_s
+    while (left_s := ends_s - time.monotonic()) > 0 and not cancelled():
+        time.sleep(min(left_s, LOOK_S))
