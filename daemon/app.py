@@ -15,6 +15,7 @@ from daemon import config as options
 from daemon.audio.speaker import Speaker
 from daemon.clock import system_clock
 from daemon.config import Config
+from daemon.homeassistant.advertiser import Advertiser
 from daemon.instance import InstanceLock
 from daemon.jobs.announcer import Announcer
 from daemon.jobs.fallback import FallbackJournal
@@ -23,7 +24,7 @@ from daemon.jobs.pipeline import Pipeline
 from daemon.jobs.queue import JobQueue
 from daemon.jobs.quiet import QuietClock
 from daemon.jobs.reception import Reception
-from daemon.mqtt.configured import defaults, link_settings, topics
+from daemon.mqtt.configured import defaults, hermes_site, link_settings, subscriptions, topics
 from daemon.mqtt.controls import Controls
 from daemon.mqtt.deliveries import Deliveries
 from daemon.mqtt.embedded import EmbeddedBroker
@@ -40,14 +41,14 @@ from daemon.synthesis import engines
 from daemon.tasks import Tasks
 from daemon.watch import policy
 from daemon.watch.guard import Guard
-from daemon.watch.health import BrokerProbe, Health, engine_probe, speaker_probe
+from daemon.watch.health import Health, probes
 from daemon.watch.metrics import Metrics
 from daemon.watch.problems import problems
 from daemon.watch.readiness import Readiness
+from daemon.watch.voices import VoiceWatch
+from daemon.wyoming.service import WyomingService
 
 log = logging.getLogger(__name__)
-
-VOICES_INTERVAL_S = 5.0
 
 End = Literal["stop", "reload"]
 
@@ -70,11 +71,10 @@ class App:
         """
         self._config_path = config_path
         environment = dict(os.environ)
-        state_dir = options.state_dir(config, environment)
+        self._state_dir = state_dir = options.state_dir(config, environment)
         self._config = config
         self._topics = topics(config)
         self._clock = system_clock()
-        self._state_dir = state_dir
         self._engines = engines.open_engines(
             config, state_dir, lambda: policy.spare_memory_bytes(config.watch)
         )
@@ -87,9 +87,7 @@ class App:
         self._metrics = Metrics()
         self._notifier = notifier or Notifier()
         self.address = (config.mqtt.host, config.mqtt.port)
-        self._broker = (
-            EmbeddedBroker(config.mqtt.host, config.mqtt.port) if config.mqtt.broker == "embedded" else None
-        )
+        self._broker = EmbeddedBroker(*self.address) if config.mqtt.broker == "embedded" else None
         self._speaker = Speaker(
             config.speaker.device, lead_in_s=config.speaker.lead_in_s, tail_s=config.speaker.tail_s
         )
@@ -122,16 +120,15 @@ class App:
             self._queue.restore(await self._ledger.open_jobs())
             await self._housekeeping.look()
             await self._guard.look()  # on a hot device, the heavy engine is not even loaded
+            stack.push_async_callback(self._wyoming.stop)
+            await self._wyoming.start()
             stack.push_async_callback(self._results.confirm)
             stack.push_async_callback(self._link.stop, b"offline")
             await self._link.start()
             stack.push_async_callback(self._tasks.stop)
             self._start_tasks(online)
             end = await self._ending
-            if end == "stop":
-                self._notifier.stopping()
-            else:
-                self._notifier.reloading()
+            (self._notifier.stopping if end == "stop" else self._notifier.reloading)()
             self._status.stopping = True
             self._status.publish()
             log.info("stopping")
@@ -161,7 +158,7 @@ class App:
         self._online = asyncio.Event()
         self._link = Link(
             link_settings(self._config, host, port),
-            self._topics.subscriptions,
+            subscriptions(config),
             self._topics.heartbeat,
             lambda delivery: self._deliveries.take(delivery),
             self._connected,
@@ -196,6 +193,9 @@ class App:
             lambda: self._status.changed(),
         )
         self._queue.restrain(self._guard.must_wait)
+        self._wyoming = WyomingService(
+            config, self._engines, self._cache, lambda: self._settings.current, self._guard.refusal
+        )
         self._status = Status(
             self._link,
             self._topics,
@@ -210,11 +210,7 @@ class App:
         )
         self._readiness = Readiness(self._notifier, self._engines, self._link, config.worker.warm_start)
         self._health = Health(
-            {
-                "broker": BrokerProbe(self._link),
-                "engine": engine_probe(self._engines),
-                "speaker": speaker_probe(self._speaker),
-            },
+            probes(self._link, self._engines, self._speaker),
             self._notifier,
             lambda: self._status.line() if self._readiness.is_up else None,
         )
@@ -229,6 +225,7 @@ class App:
             lambda: defaults(config, self._settings.current, self._engines.voices),
             self._pipeline.interrupt,
             self._status.changed,
+            self._cache,
             self._clock,
         )
         self._controls = Controls(
@@ -247,17 +244,31 @@ class App:
             self.reload,
             self._status.changed,
         )
-
-        self._deliveries = Deliveries(self._topics, self._link, self._reception, self._controls, self._tasks)
+        self._advertiser = Advertiser(config, self._state_dir, self._link, self._engines)
+        self._deliveries = Deliveries(
+            self._topics,
+            self._link,
+            self._reception,
+            self._controls,
+            self._tasks,
+            self._advertiser,
+            hermes_site(config),
+        )
 
     def _connected(self, session_present: bool, first: bool) -> None:
         """Birth: says that the device is there, how it is, and what it can do."""
         self._link.publish(self._topics.availability, b"online", retain=True)
-        self._status.publish_lists(list(self._engines.voices.values()))
+        self._advertiser.clear_earlier()
+        self._tell_choices()
         self._controls.echo_all()
         self._status.publish()
         self._tasks.spawn("tell results again", self._results.tell_again())
         self._online.set()
+
+    def _tell_choices(self) -> None:
+        """Says which voices and styles there are."""
+        self._status.publish_lists(list(self._engines.voices.values()))
+        self._advertiser.announce()
 
     def _start_tasks(self, online: Callable[[], None]) -> None:
         async def tell_online() -> None:
@@ -280,16 +291,9 @@ class App:
             ("guard", self._guard.run),
             ("health", self._health.run),
             ("quiet hours", quiet_clock.run),
+            ("discovery", self._advertiser.run),
         ):
             self._tasks.keep(name, loop)
-
         if self._engines.enrols:
-            self._tasks.keep("voices", self._look_for_voices)
-
-    async def _look_for_voices(self) -> None:
-        """A voice that was added, changed or removed meanwhile needs no restart."""
-        while True:
-            await asyncio.sleep(VOICES_INTERVAL_S)
-            found = await asyncio.to_thread(engines.find, self._config, self._state_dir)
-            if self._engines.renew(found):
-                self._status.publish_lists(list(self._engines.voices.values()))
+            watch = VoiceWatch(self._config, self._state_dir, self._engines, self._tell_choices)
+            self._tasks.keep("voices", watch.run)

@@ -156,6 +156,12 @@ def _outputs(options: argparse.Namespace) -> int:
     return outputs.prune_outputs(config_path(options), dry_run=options.dry_run, as_json=options.json)
 
 
+def _discovery(options: argparse.Namespace) -> int:
+    from daemon.commands import discovery
+
+    return (discovery.show if options.action == "show" else discovery.forget)(config_path(options))
+
+
 def _install(options: argparse.Namespace) -> int:
     from daemon.commands import install
 
@@ -171,6 +177,7 @@ _COMMANDS: dict[str, Callable[[argparse.Namespace], int]] = {
     "voices": _voices,
     "model": _model,
     "outputs": _outputs,
+    "discovery": _discovery,
     "bench": _bench,
     "install": _install,
 }

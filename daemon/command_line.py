@@ -55,6 +55,7 @@ def parser() -> argparse.ArgumentParser:
     _voices_actions(commands)
     _model_actions(commands)
     _outputs_actions(commands)
+    _discovery_actions(commands)
     install = _command(commands, "install", "write the systemd unit, and say how to start it")
     whose = install.add_mutually_exclusive_group(required=True)
     whose.add_argument("--system", action="store_true", help="for the whole device: starts at boot, ALSA")
@@ -147,6 +148,15 @@ def _outputs_actions(commands: "argparse._SubParsersAction[argparse.ArgumentPars
     prune.add_argument("--dry-run", action="store_true", help="only show what would go")
     for shown in (listing, prune):
         shown.add_argument("--json", action="store_true", help="for programs")
+
+
+def _discovery_actions(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+    what = "show what Home Assistant is told of this device, or have it forgotten"
+    parser = commands.add_parser("discovery", help=what, description=what[0].upper() + what[1:] + ".")
+    actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True)
+    action = functools.partial(_command, actions, action_of="discovery")
+    action("show", "print the discovery message as JSON")
+    action("forget", "clear it at the broker, so that the device goes away")
 
 
 def _command(

@@ -44,6 +44,11 @@ class Mqtt(Section, frozen=True):
     session_expiry_s: Annotated[int, Meta(ge=0, le=86400)] = 300
 
 
+class Homeassistant(Section, frozen=True):
+    discovery: bool = True  # False: what was announced before is cleared
+    prefix: Name = "homeassistant"  # as in Home Assistant's own MQTT options
+
+
 class Speaker(Section, frozen=True):
     device: Name = "auto"  # auto | none | default | a device's name
     volume: Annotated[int, Meta(ge=0, le=100)] = 100
@@ -138,6 +143,22 @@ class Watch(Section, frozen=True):
     disk: Disk = Disk()
 
 
+class Hermes(Section, frozen=True):
+    """Rhasspy's protocol, beside our own."""
+
+    enabled: bool = False
+    site_id: Name | None = None  # None: the node
+
+
+class Wyoming(Section, frozen=True):
+    """The server by which Home Assistant's voice assistant uses the voices."""
+
+    enabled: bool = False
+    host: Name = "127.0.0.1"
+    port: Port = 10200
+    zeroconf: bool = False  # tell the network of it
+
+
 class Config(Section, frozen=True):
     engine: Literal["auto", "builtin", "cosyvoice3"] = "auto"
     voice: Name = "auto"  # auto: the default voice of the text's language
@@ -145,6 +166,7 @@ class Config(Section, frozen=True):
     language: LanguageCode = "en"  # when the text does not tell
     seed: Annotated[int, Meta(ge=0, le=2**32 - 1)] = 0
     mqtt: Mqtt = Mqtt()
+    homeassistant: Homeassistant = Homeassistant()
     speaker: Speaker = Speaker()
     outputs: Outputs = Outputs()
     phrases: Phrases = Phrases()
@@ -154,6 +176,8 @@ class Config(Section, frozen=True):
     cosyvoice3: CosyVoice3 = CosyVoice3()
     quiet_hours: QuietHours | None = None
     watch: Watch = Watch()
+    hermes: Hermes = Hermes()
+    wyoming: Wyoming = Wyoming()
     log_level: Literal["debug", "info", "warning", "error"] = "info"
 
 

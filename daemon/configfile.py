@@ -13,8 +13,10 @@ from daemon import styles, wording
 from daemon.audio import chime
 from daemon.config import Config, Section
 from daemon.errors import CosyvoicedError
-from daemon.mqtt.topics import TopicError, Topics
+from daemon.homeassistant.discovery import check_prefix
+from daemon.mqtt.topics import TopicError, Topics, check_level
 from daemon.synthesis import cosyvoice3, engines
+from daemon.wyoming import facts as wyoming
 
 MAX_CONFIG_BYTES = 2**20
 
@@ -56,7 +58,7 @@ def parse(text: str, ready: bool = True) -> Config:
         raise ConfigError([f"{where}not valid YAML: {error.problem}."]) from error
     except (yaml.YAMLError, ValueError, RecursionError) as error:
         raise ConfigError([f"not valid YAML: {error}."]) from error
-    data = {} if data is None else data
+    data = _with_switches({} if data is None else data)
     problems = list(_check(data, Config, ""))
     if problems:
         raise ConfigError(problems)
@@ -158,6 +160,14 @@ def _check_meaning(config: Config) -> Iterator[str]:
         Topics(config.mqtt.base_topic, config.mqtt.node or "node", config.mqtt.groups)
     except TopicError as error:
         yield f"mqtt: {error}."
+    try:
+        check_prefix(config.homeassistant.prefix, config.mqtt.base_topic)
+    except TopicError as error:
+        yield f"homeassistant.prefix: {error}."
+    try:
+        check_level("site", config.hermes.site_id or "site")
+    except TopicError as error:
+        yield f"hermes.site_id: {error}."
 
 
 def _check_ready(config: Config) -> Iterator[str]:
@@ -167,6 +177,8 @@ def _check_ready(config: Config) -> Iterator[str]:
         lacking = cosyvoice3.missing(options.model_dir(config, state_dir))
         if lacking is not None:
             yield f"engine: cosyvoice3 cannot be used yet: {lacking}."
+    if config.wyoming.enabled and (absent := wyoming.to_install(config.wyoming)) is not None:
+        yield f"wyoming: {absent}."
     if config.voice == "auto":
         return
     known = [voice for engine in engines.find(config, state_dir) for voice in engine.voices]
@@ -196,6 +208,13 @@ def _clock_time(value: object) -> object:
     """YAML 1.1 reads an unquoted 22:00 as the number 1320; turn it back."""
     is_minutes = isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 24 * 60
     return f"{value // 60:02d}:{value % 60:02d}" if is_minutes else value  # type: ignore[operator] # an int here
+
+
+def _with_switches(data: Any) -> Any:
+    """`hermes: true` is short for `hermes: {enabled: true}`."""
+    if not isinstance(data, dict) or not isinstance(data.get("hermes"), bool):
+        return data
+    return {**data, "hermes": {"enabled": data["hermes"]}}
 
 
 def _with_clock_times(data: dict[str, Any]) -> dict[str, Any]:

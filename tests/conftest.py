@@ -15,14 +15,24 @@ settings.register_profile("shared", deadline=None, suppress_health_check=[Health
 settings.load_profile("shared")
 
 
+collect_ignore: list[str] = []
+
 # Tests of what needs the extra cosyvoice3.
 if importlib.util.find_spec("torch") is None:
-    collect_ignore = [
+    collect_ignore += [
         *("llm", "flow", "vocoder", "int8", "weights", "voices", "text/test_tokenizer.py"),
         *("test_engine.py", "test_prompts.py", "test_doctor_model.py", "test_bench_cosyvoice3.py"),
         *("test_cli_model.py", "test_cli_voices.py", "synthesis/test_cosyvoice3_engine.py"),
         *("system/test_cosyvoice3.py", "system/test_heat.py"),
     ]
+
+# Tests of what needs the extra wyoming.
+if importlib.util.find_spec("wyoming") is None:
+    collect_ignore += ["wyoming", "system/test_wyoming.py", "listen/test_wyoming_heard.py"]
+
+# What runs inside of Home Assistant: `./test.sh --home-assistant`.
+if importlib.util.find_spec("homeassistant") is None:
+    collect_ignore.append("homeassistant")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -10,6 +10,7 @@ import yaml
 from daemon import configfile
 from daemon.config import Config, Section
 from daemon.configfile import ConfigError
+from daemon.wyoming import facts as wyoming
 
 SHIPPED = Path(__file__).parents[1] / "config" / "cosyvoiced.yaml"
 
@@ -85,6 +86,8 @@ def test_all_faults_are_told_at_once_with_path_and_near_match() -> None:
         ("a: [", "not valid YAML"),
         ("- list", "must be a mapping"),
         ("mqtt: null", "mqtt: must be a mapping"),
+        ("hermes: 'yes'", "hermes: must be a mapping"),
+        ("hermes: {site_id: 'a/+'}", "hermes.site_id: the site 'a/+' holds '/', which a topic cannot carry"),
         ("limits: {ttl_s: true}", "limits.ttl_s: must be a number"),
         ("language: English", "language: must"),
         ("!!python/object/apply:os.system ['true']", "not valid YAML"),
@@ -93,6 +96,19 @@ def test_all_faults_are_told_at_once_with_path_and_near_match() -> None:
 def test_one_fault(text: str, sentence: str) -> None:
     problems = problems_of(text)
     assert any(sentence in problem for problem in problems), problems
+
+
+@pytest.mark.parametrize(
+    ("text", "enabled", "site_id"),
+    [
+        ("hermes: true", True, None),
+        ("hermes: false", False, None),
+        ("hermes: {enabled: true, site_id: default}", True, "default"),
+    ],
+)
+def test_hermes_is_a_switch_or_a_section(text: str, enabled: bool, site_id: str | None) -> None:
+    hermes = configfile.parse(text).hermes
+    assert (hermes.enabled, hermes.site_id) == (enabled, site_id)
 
 
 def test_unquoted_clock_times_are_understood() -> None:
@@ -121,3 +137,10 @@ def test_the_password_comes_from_file_credential_or_environment(
     named.unlink()
     with pytest.raises(ConfigError, match="password_file"):
         configfile.mqtt_password(config)
+
+
+def test_an_extra_that_is_not_installed_is_told_with_its_cure(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(wyoming, "find_spec", lambda name: None)
+    told = "wyoming: wyoming, zeroconf must be installed: .venv/bin/pip install -e '.[wyoming]'."
+    assert problems_of("wyoming: {enabled: true, zeroconf: true}") == [told]
+    assert not configfile.parse("wyoming: {enabled: false}").wyoming.enabled

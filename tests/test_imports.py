@@ -11,7 +11,7 @@ import daemon
 
 HEAVY = (
     *("amqtt", "hibari", "numpy", "onnxruntime", "safetensors"),
-    *("sounddevice", "soundfile", "soxr", "tokenizers", "torch"),
+    *("sounddevice", "soundfile", "soxr", "tokenizers", "torch", "wyoming", "zeroconf"),
 )
 
 CHILD_SIDE = {
@@ -23,6 +23,10 @@ CHILD_SIDE = {
     "daemon.mqtt.greeting",
     "daemon.synthesis.cosyvoice3.engine",
     "daemon.synthesis.worker",
+}
+OPTIONAL = {  # imported where the option is on
+    *("daemon.wyoming.connection", "daemon.wyoming.discovery", "daemon.wyoming.events"),
+    *("daemon.wyoming.info", "daemon.wyoming.messages", "daemon.wyoming.script", "daemon.wyoming.server"),
 }
 ENGINE = "daemon.synthesis.builtin."
 FACTS = {ENGINE + name for name in ("graph_recipe", "model", "styles", "version", "voices")}  # all light
@@ -49,7 +53,8 @@ def is_child_side(name: str) -> bool:
 @pytest.fixture(scope="module")
 def first_importers() -> dict[str, str]:
     """What is loaded once all of the daemon's own modules are, and which of them loaded it first."""
-    names = json.dumps(sorted(name for name in all_modules() if not is_child_side(name)))
+    always = (name for name in all_modules() - OPTIONAL if not is_child_side(name))
+    names = json.dumps(sorted(always))
     probe = subprocess.run(
         [sys.executable, "-c", PROBE, names], capture_output=True, text=True, timeout=50, check=False
     )
@@ -66,5 +71,9 @@ def test_the_daemon_imports_no_module_of_its_child_processes(first_importers: di
     assert {module: by for module, by in first_importers.items() if is_child_side(module)} == {}
 
 
-def test_the_child_side_modules_exist() -> None:
-    assert all_modules() >= CHILD_SIDE | FACTS
+def test_the_daemon_imports_no_module_of_an_option_that_is_off(first_importers: dict[str, str]) -> None:
+    assert {module: by for module, by in first_importers.items() if module in OPTIONAL} == {}
+
+
+def test_the_modules_named_here_exist() -> None:
+    assert all_modules() >= CHILD_SIDE | FACTS | OPTIONAL

@@ -63,6 +63,16 @@ def split(text: str, max_chars: int, first_max_chars: int | None = None) -> list
     return pieces
 
 
+def sentence_end(text: str) -> int:
+    """Where the last whole sentence of a text that still grows ends; 0 while there is none.
+
+    What stands at the very end is never whole: `3.` may become `3.5`, and `。` may become `。”`. Nor is
+    a lone word.
+    """
+    ends = [b.at for b in _breaks(text) if b.rank == _SENTENCE and not _lone(text[: b.at])]
+    return ends[-1] if ends else 0
+
+
 def _breaks(text: str) -> list[_Break]:
     """All places where a cut may be, with how good each is."""
     found: list[_Break] = []

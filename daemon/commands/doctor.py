@@ -13,7 +13,7 @@ import msgspec
 from daemon import configfile
 from daemon.audio.speaker import Speaker
 from daemon.children.child import ChildError
-from daemon.commands import doctor_device, doctor_model
+from daemon.commands import doctor_device, doctor_model, doctor_wyoming
 from daemon.commands.finding import Finding
 from daemon.config import Config
 from daemon.configfile import ConfigError
@@ -66,6 +66,7 @@ def _examine(path: Path) -> Iterator[Finding]:
     yield from asyncio.run(_speaker(config))
     yield from _engines(config)
     yield from doctor_model.examine(config)
+    yield from doctor_wyoming.examine(config)
     yield from doctor_device.examine(config)
 
 

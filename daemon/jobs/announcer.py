@@ -13,6 +13,7 @@ from daemon.audio.speaker import Speaker
 from daemon.audio.wav import SAMPLE_BYTES, WavWriter
 from daemon.clock import Clock
 from daemon.errors import AnnouncementError, Code
+from daemon.jobs.given import GivenSound
 from daemon.jobs.job import Job, Priority
 from daemon.jobs.journal import Entry
 from daemon.jobs.queue import JobQueue
@@ -25,6 +26,8 @@ from daemon.storage.phrases import PhraseCache
 from daemon.storage.settings import Settings
 from daemon.synthesis.engines import Engines
 from daemon.tasks import to_its_end
+
+Source = Rendering | GivenSound  # of one job's sound
 
 
 class Announcer:
@@ -76,11 +79,12 @@ class Announcer:
         with self._cache.hold(*rendering.keys):
             return await self._make(entry, rendering)
 
-    def _rendering(self, job: Job) -> Rendering:
-        routes = self._engines.routes(job.voice, job.language, job.text)
-        return Rendering(job.synthesis_request, routes, self._engines, self._cache)
+    def _rendering(self, job: Job) -> Source:
+        if job.sound is not None:
+            return GivenSound(job.sound, self._cache)
+        return Rendering.of(job, self._engines, self._cache)
 
-    async def _make(self, entry: Entry, rendering: Rendering) -> Result:
+    async def _make(self, entry: Entry, rendering: Source) -> Result:
         job = entry.job
         speaks = job.output != "file" and not self._is_silenced(job) and await self._speaker.look_again()
         if speaks:
@@ -111,7 +115,7 @@ class Announcer:
             degraded=(*rendering.degraded, *missing),
         )
 
-    async def _speak(self, job: Job, rendering: Rendering) -> AnnouncementError | None:
+    async def _speak(self, job: Job, rendering: Source) -> AnnouncementError | None:
         """Plays the job while it is being made; the device's error, while the making goes on to its end."""
         device_error: AnnouncementError | None = None
         opening = asyncio.create_task(self._open(job, rendering))  # the device opens while the engine works
@@ -128,7 +132,7 @@ class Announcer:
             await _close(opening)
             await telling
 
-    async def _open(self, job: Job, rendering: Rendering) -> Playback:
+    async def _open(self, job: Job, rendering: Source) -> Playback:
         volume = job.volume if job.volume is not None else self._settings().volume
         playback = await self._speaker.play(
             sample_rate_hz=rendering.sample_rate_hz,
@@ -140,7 +144,7 @@ class Announcer:
             await playback.pause()
         return playback
 
-    async def _repeat_and_finish(self, job: Job, rendering: Rendering, playback: Playback) -> None:
+    async def _repeat_and_finish(self, job: Job, rendering: Source, playback: Playback) -> None:
         pause = bytes(SAMPLE_BYTES * int(job.repeat_pause_s * rendering.sample_rate_hz))
         for _ in range(job.repeat - 1 if rendering.whole else 0):
             await playback.write(pause)
@@ -148,7 +152,7 @@ class Announcer:
                 await playback.write(pcm)
         await playback.finish()
 
-    async def _keep_file(self, entry: Entry, rendering: Rendering, needed: bool) -> Path | None:
+    async def _keep_file(self, entry: Entry, rendering: Source, needed: bool) -> Path | None:
         """Gives the job a file of its own in `outputs/`; with its chime, if it has one."""
         if not needed or not rendering.whole:
             return None
@@ -171,19 +175,17 @@ class Announcer:
     def _is_silenced(self, job: Job) -> bool:
         return self._settings().do_not_disturb and job.priority != Priority.IMPORTANT
 
-    async def _tell_when_begun(
-        self, opening: "asyncio.Task[Playback]", job: Job, rendering: Rendering
-    ) -> None:
+    async def _tell_when_begun(self, opening: "asyncio.Task[Playback]", job: Job, rendering: Source) -> None:
         """Tells that the first sample went to the device, if one ever does."""
         await asyncio.wait({opening})
         if _is_open(opening) and await opening.result().began() is not None:
             self._tell_started(job, rendering)
 
-    def _tell_started(self, job: Job, rendering: Rendering) -> None:
+    def _tell_started(self, job: Job, rendering: Source) -> None:
         self._results.started(job, self._describe(job, rendering, Event.STARTED))
 
     def _describe(
-        self, job: Job, rendering: Rendering, event: Event, error: AnnouncementError | None = None
+        self, job: Job, rendering: Source, event: Event, error: AnnouncementError | None = None
     ) -> Result:
         return msgspec.structs.replace(
             self._results.describe(job, event, error),
@@ -218,7 +220,7 @@ async def _attempt(step: Awaitable[None]) -> AnnouncementError | None:
     return None
 
 
-def _write_with_chime(name: str, rendering: Rendering, path: Path) -> None:
+def _write_with_chime(name: str, rendering: Source, path: Path) -> None:
     with WavWriter(path, rendering.sample_rate_hz) as writer:
         writer.write(chime.pcm(name, rendering.sample_rate_hz))
         for pcm in wav.read_blocks(rendering.wav):

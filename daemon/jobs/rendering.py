@@ -7,9 +7,11 @@ import os
 from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing
 from pathlib import Path
+from typing import Self
 
 from daemon.audio.wav import SAMPLE_BYTES, WavError, WavWriter, read_blocks
 from daemon.errors import AnnouncementError, Code
+from daemon.jobs.job import Utterance
 from daemon.storage import phrases
 from daemon.storage.phrases import Phrase, PhraseCache
 from daemon.synthesis.engine import SynthesisRequest
@@ -43,6 +45,12 @@ class Rendering:
         self.whole = False  # `wav` is there, from the first sample to the last
         self.rtf: float | None = None
         self.disk_error: AnnouncementError | None = None
+
+    @classmethod
+    def of(cls, utterance: Utterance, engines: Engines, cache: PhraseCache) -> Self:
+        """The rendering of an utterance by whichever engine can be had for it."""
+        routes = engines.routes(utterance.voice, utterance.language, utterance.text)
+        return cls(utterance.synthesis_request, routes, engines, cache)
 
     @property
     def voice(self) -> str:

@@ -1,11 +1,14 @@
 """The topics, the broker link and the defaults of a request as the configuration has them."""
 
 import socket
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from typing import Any
 
 from daemon import configfile
 from daemon.audio import chime
 from daemon.config import Config
+from daemon.hermes import intake as hermes
+from daemon.homeassistant import discovery
 from daemon.mqtt import topics as topic_tree
 from daemon.mqtt.intake import Defaults
 from daemon.mqtt.settings import LinkSettings, Tls, Will
@@ -19,6 +22,30 @@ def node(config: Config) -> str:
 
 def topics(config: Config) -> topic_tree.Topics:
     return topic_tree.Topics(config.mqtt.base_topic, node(config), config.mqtt.groups)
+
+
+def subscriptions(config: Config) -> tuple[str, ...]:
+    """Every topic filter that this configuration listens to."""
+    site, homeassistant = hermes_site(config), config.homeassistant
+    return (
+        *topics(config).subscriptions,
+        *((discovery.birth_topic(homeassistant.prefix),) if homeassistant.discovery else ()),
+        *(hermes.subscriptions(site) if site is not None else ()),
+    )
+
+
+def hermes_site(config: Config) -> str | None:
+    """The site that this device is to Rhasspy; None where it does not listen to Hermes."""
+    return (config.hermes.site_id or node(config)) if config.hermes.enabled else None
+
+
+def discovery_topic(config: Config) -> str:
+    return discovery.topic(config.homeassistant.prefix, node(config))
+
+
+def discovery_message(config: Config, voices: Iterable[str]) -> dict[str, Any]:
+    """What Home Assistant is told of this device; `voices` by name."""
+    return discovery.message(topics(config), voices, config.limits.max_text_length, config.language)
 
 
 def link_settings(config: Config, host: str, port: int) -> LinkSettings:

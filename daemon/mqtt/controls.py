@@ -180,7 +180,13 @@ class Controls:
         if job is None:
             raise ControlError("nothing has been spoken yet that could be replayed")
         again = msgspec.structs.replace(
-            job, id=make_id(), accepted_at=self._clock(), fingerprint="", reply_to=None, correlation_data=None
+            job,
+            id=make_id(),
+            accepted_at=self._clock(),
+            fingerprint="",
+            reply_to=None,
+            correlation_data=None,
+            asker=None,
         )
         try:
             await self._reception.admit(again)

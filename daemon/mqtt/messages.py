@@ -43,10 +43,13 @@ class Result(msgspec.Struct, frozen=True, kw_only=True):
     at: str  # ISO 8601 with milliseconds, UTC
 
 
+STATUSES = ("starting", "idle", "speaking", "paused", "stopping")
+
+
 class State(msgspec.Struct, frozen=True, kw_only=True):
     """`<n>/state`, retained: how the device is."""
 
-    status: str  # starting | idle | speaking | paused | stopping
+    status: str  # one of STATUSES
     queue_length: int
     speaking_id: str | None
     engine: str

@@ -12,6 +12,7 @@ import msgspec
 
 from daemon.clock import Clock
 from daemon.errors import AnnouncementError
+from daemon.hermes.messages import Asker, answers
 from daemon.jobs.job import Job
 from daemon.jobs.journal import Entry, JournalError
 from daemon.jobs.ledger import Ledger
@@ -77,14 +78,19 @@ class Results:
                 self._publish_final(seq, job, result)
 
     def accepted(self, job: Job) -> None:
-        self._publish(job.reply_to, job.correlation_data, self.describe(job, Event.ACCEPTED))
+        self._tell(job, self.describe(job, Event.ACCEPTED))
 
     def started(self, job: Job, result: Result) -> None:
         self._metrics.started(job.id, self._clock().seconds_since(job.accepted_at))
-        self._publish(job.reply_to, job.correlation_data, result)
+        self._tell(job, result)
 
     def rejected(
-        self, error: AnnouncementError, request_id: str, reply_to: str | None, correlation_data: bytes | None
+        self,
+        error: AnnouncementError,
+        request_id: str,
+        reply_to: str | None,
+        correlation_data: bytes | None,
+        asker: Asker | None = None,
     ) -> None:
         """Tells the end of a request that never became a job."""
         log.info("[%s] rejected: %s: %s", request_id, error.code, error.message)
@@ -96,7 +102,7 @@ class Results:
             at=timestamp(self._clock().wall_s),
         )
         self._metrics.ended(result)
-        self._publish(reply_to, correlation_data, result)
+        self._publish(reply_to, correlation_data, asker, result)
 
     async def final(self, ended: Sequence[tuple[Entry, Result]]) -> None:
         """Journals and publishes how jobs ended."""
@@ -139,7 +145,7 @@ class Results:
         return self.describe(job, event, message=why)
 
     def _publish_final(self, seq: int, job: Job, result: Result) -> None:
-        future = self._publish(job.reply_to, job.correlation_data, result)
+        future = self._tell(job, result)
         if future is None:
             self._crowded_out = True
             return
@@ -153,16 +159,24 @@ class Results:
 
         future.add_done_callback(confirm)
 
+    def _tell(self, job: Job, result: Result) -> "asyncio.Future[None] | None":
+        return self._publish(job.reply_to, job.correlation_data, job.asker, result)
+
     def _publish(
-        self, reply_to: str | None, correlation_data: bytes | None, result: Result
+        self, reply_to: str | None, correlation_data: bytes | None, asker: Asker | None, result: Result
     ) -> "asyncio.Future[None] | None":
-        """Publishes to the result topic and to the reply topic; None when there is no room for it."""
+        """Publishes to the result topic and to who wants a reply; None when there is no room for it."""
         payload = msgspec.json.encode(result)
         if reply_to is not None:
             try:
                 self._link.publish(reply_to, payload, correlation_data=correlation_data)
             except LinkError as error:  # too large with its correlation data, for example
                 log.warning("[%s] no reply to %s: %s", result.id, reply_to, error)
+        for answer in answers(asker, result) if asker is not None else ():
+            try:
+                self._link.publish(answer.topic, answer.payload)
+            except LinkError as error:
+                log.warning("[%s] no answer to %s: %s", result.id, answer.topic, error)
         try:
             self._newest = self._link.publish(self._topics.result, payload)
         except LinkError as error:

@@ -36,6 +36,9 @@ class Set:
     name: str
 
 
+Asked = Say | Command | Set
+
+
 @dataclass(frozen=True)
 class Topics:
     """All topics of the device `node` under `base`. Raises `TopicError` for a name that MQTT cannot carry."""
@@ -46,12 +49,12 @@ class Topics:
 
     def __post_init__(self) -> None:
         for level in self.base.split("/"):
-            _check_level("base topic", level)
-        _check_level("node", self.node)
+            check_level("base topic", level)
+        check_level("node", self.node)
         if self.node in _RESERVED_NODES:
             raise TopicError(f"the node cannot be named {self.node!r}: that name addresses other devices too")
         for group in self.groups:
-            _check_level("group", group)
+            check_level("group", group)
 
     @property
     def subscriptions(self) -> tuple[str, ...]:
@@ -92,7 +95,7 @@ class Topics:
     def settings(self, name: str) -> str:
         return f"{self.own}/settings/{name}"
 
-    def classify(self, topic: str) -> Say | Command | Set | None:
+    def classify(self, topic: str) -> Asked | None:
         """What a message on `topic` asks for; None when it is not for this device.
 
         A session that the broker kept may still deliver what an earlier configuration subscribed to.
@@ -140,7 +143,8 @@ def node_from_host(host: str) -> str:
     return f"{label}-{FALLBACK_NODE}" if label in _RESERVED_NODES else label
 
 
-def _check_level(what: str, level: str) -> None:
+def check_level(what: str, level: str) -> None:
+    """Raises `TopicError` for a name that cannot be one level of a topic."""
     if not level:
         raise TopicError(f"the {what} is empty, or has an empty level between two '/'")
     if len(level) > MAX_NAME_LENGTH:

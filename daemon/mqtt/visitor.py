@@ -83,8 +83,8 @@ class Visitor:
         """Ends a connecting that still goes on in another thread."""
         self._subscribed.put("it is being stopped")
 
-    def publish(self, topic: str, payload: bytes) -> None:
-        self._client.publish(topic, payload, qos=1)
+    def publish(self, topic: str, payload: bytes, retain: bool = False) -> None:
+        self._client.publish(topic, payload, qos=1, retain=retain)
 
     def _on_connect(
         self, client: paho.Client, _data: Any, _flags: Any, reason: ReasonCode, _properties: Properties | None

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from daemon.config import Watch
 from daemon.errors import AnnouncementError, Code
-from daemon.jobs.job import Job, Priority
+from daemon.jobs.job import Job, Priority, Utterance
 from daemon.jobs.journal import Entry
 from daemon.jobs.queue import JobQueue
 from daemon.synthesis.engines import Engines
@@ -91,14 +91,19 @@ class Guard:
 
     def must_wait(self, entry: Entry) -> AnnouncementError | None:
         """Why a job must not begin now (too hot for it, or no engine can speak); None when it may."""
-        level, job = self.throttle.level, entry.job
-        if level == Level.CRITICAL and job.priority != Priority.IMPORTANT:
-            held = AnnouncementError(Code.THROTTLED, f"the device is {level.label}: {self.throttle.reason}")
-        elif (refusal := self._engines.refusal_of_all(job.voice, job.language, job.text)) is not None:
-            held = AnnouncementError(Code.ENGINE_FAILED, f"the speech engine cannot be had: {refusal}")
-        else:
-            return None
-        return None if self._is_cached(job) else held
+        job = entry.job
+        held = self.refusal(job, important=job.priority == Priority.IMPORTANT)
+        return None if held is None or self._is_cached(job) else held
+
+    def refusal(self, utterance: Utterance, important: bool = False) -> AnnouncementError | None:
+        """Why no engine must speak this now; None when one may."""
+        level = self.throttle.level
+        if level == Level.CRITICAL and not important:
+            return AnnouncementError(Code.THROTTLED, f"the device is {level.label}: {self.throttle.reason}")
+        refusal = self._engines.refusal_of_all(utterance.voice, utterance.language, utterance.text)
+        if refusal is not None:
+            return AnnouncementError(Code.ENGINE_FAILED, f"the speech engine cannot be had: {refusal}")
+        return None
 
     def _make_room(self) -> None:
         """Ends workers that must rest, that grew too large, or whose memory is needed at any price."""

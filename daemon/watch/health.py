@@ -94,6 +94,15 @@ class Health:
             self._answered_at_s[name] = time.monotonic()
 
 
+def probes(link: Link, engines: Engines, speaker: Speaker) -> dict[str, Probe]:
+    """A probe for each part that announcements need, by its name."""
+    return {
+        "broker": BrokerProbe(link),
+        "engine": engine_probe(engines),
+        "speaker": speaker_probe(speaker),
+    }
+
+
 class BrokerProbe:
     """A message to ourselves, through the broker."""
 

@@ -8,15 +8,19 @@ from typing import cast
 
 import pytest
 
+from daemon.audio import given
+from daemon.hermes.messages import Asker
 from daemon.jobs.fallback import FallbackJournal
 from daemon.jobs.journal import JournalError
 from daemon.jobs.ledger import Ledger
 from daemon.jobs.queue import JobQueue
-from daemon.jobs.reception import Reception, Say
+from daemon.jobs.reception import Play, Reception, Say
 from daemon.mqtt.link import Link
 from daemon.mqtt.results import Results
 from daemon.mqtt.topics import Topics
 from daemon.mqtt.traffic import Delivery
+from daemon.storage.phrases import PhraseCache
+from tests.audio.test_given import a_wav
 from tests.fakes.link import FakeLink
 from tests.jobs.samples import FakeClock
 from tests.mqtt.test_intake import DEFAULTS
@@ -34,7 +38,15 @@ class Door:
         link = cast(Link, self.link)
         results = Results(link, Topics("cosyvoice", "test"), self.ledger, clock)
         self.reception = Reception(
-            link, self.ledger, self.queue, results, lambda: DEFAULTS, lambda *_: None, lambda: None, clock
+            link,
+            self.ledger,
+            self.queue,
+            results,
+            lambda: DEFAULTS,
+            lambda *_: None,
+            lambda: None,
+            PhraseCache(folder / "phrases"),
+            clock,
         )
 
     def deliver(self, payload: bytes) -> None:
@@ -71,6 +83,20 @@ async def test_a_mark_stands_between_what_was_sent_before_and_after(tmp_path: Pa
         async with asyncio.timeout(10):
             await door.reception.mark()
         assert [entry.job.id for entry in door.queue.clear()] == ["after"]
+
+
+async def test_sounds_that_come_too_fast_are_refused_and_the_others_kept(tmp_path: Path) -> None:
+    async with a_door(tmp_path) as door:
+        (tmp_path / "phrases").mkdir()
+        sound = a_delivery(a_wav(bytes(given.MAX_BYTES - 44)))
+        for number in range(6):
+            door.reception.deliver(Play(sound, Asker(kind="play", site_id="test", id=str(number))))
+        async with asyncio.timeout(20):
+            await door.reception.mark()
+        assert [entry.job.asker.id for entry in door.queue.clear() if entry.job.asker] == ["0", "1", "2", "3"]
+        ended = [told["id"] for topic, told, _ in door.link.sent if topic.endswith("playFinished")]
+        assert ended == ["4", "5"]
+        assert len(door.link.acknowledged) == 6
 
 
 async def test_a_payload_that_hides_half_a_surrogate_pair_costs_itself_only(tmp_path: Path) -> None:

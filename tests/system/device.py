@@ -23,10 +23,13 @@ from paho.mqtt.properties import Properties
 from tests.audio.alsa import AlsaFileDevice
 from tests.mqtt.mosquitto import Mosquitto
 
+PYTHON = os.environ.get("COSYVOICED_PYTHON", sys.executable)  # that the daemon runs with
 DEADLINE_S = 30.0
 NODE = "test"
 BASE = "cosyvoice"
 OWN = f"{BASE}/{NODE}"
+DISCOVERY = f"homeassistant/device/cosyvoiced_{NODE}/config"
+HEARD = (f"{BASE}/#", "home/#", "homeassistant/#")
 FINAL = {"finished", "failed", "expired", "cancelled", "rejected"}
 
 
@@ -52,7 +55,7 @@ class Ears:
             protocol=protocol,
         )
         self._protocol = protocol
-        self._client.on_connect = lambda client, *_: client.subscribe([(f"{BASE}/#", 1), ("home/#", 1)])
+        self._client.on_connect = lambda client, *_: client.subscribe([(name, 1) for name in HEARD])
         self._client.on_subscribe = lambda *_: self._ready.set()
         self._client.on_message = self._on_message
         self._client.reconnect_delay_set(1, 1)
@@ -194,7 +197,7 @@ class Device:
         self.config_path.write_text(yaml.safe_dump(self.config, allow_unicode=True))
         with self.log_path.open("ab") as log:
             self._process = subprocess.Popen(
-                [sys.executable, "-m", "daemon.cli", "run", "--config", str(self.config_path)],
+                [PYTHON, "-m", "daemon.cli", "run", "--config", str(self.config_path)],
                 stdout=log,
                 stderr=log,
                 env={**os.environ, **self.card.env, **self.env},

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests import tiny_model
-from tests.system.device import OWN, Device, wait_for
+from tests.system.device import DISCOVERY, OWN, Device, wait_for
 from tests.system.family import cosyvoiced, enrol
 
 MEMORY_SHORT_KB = 700_000
@@ -90,6 +90,7 @@ def test_a_killed_worker_costs_nothing(family: Device) -> None:
 def test_a_removed_voice_is_named_and_another_speaks(family: Device) -> None:
     enrol(family, "papa")
     wait_for(lambda: b'"papa"' in family.ears.payloads(f"{OWN}/voices")[-1], "the second voice", 30)
+    wait_for(lambda: b'"papa"' in family.ears.payloads(DISCOVERY)[-1], "Home Assistant's list has it")
     family.command("pause")
     job = family.say({"text": "爸爸不在了以后说的话。", "voice": "papa", "output": "file"})
     family.event(job, "accepted")

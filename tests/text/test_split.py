@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cosyvoice.text.split import split
+from cosyvoice.text.split import sentence_end, split
 
 _TEXT = st.text(alphabet="ab 你好，。！,.3[h][ào]“”-", max_size=120)
 
@@ -67,3 +67,23 @@ def test_a_word_longer_than_the_limit_is_cut_hard() -> None:
 def test_a_limit_below_one_is_refused(max_chars: int, first: int | None) -> None:
     with pytest.raises(ValueError, match="at least one"):
         split("text", max_chars, first)
+
+
+@pytest.mark.parametrize(
+    ("text", "whole"),
+    [
+        ("", ""),
+        ("The light is on.", ""),  # it may go on as `...`
+        ("The light is on. And", "The light is on."),
+        ("好的，灯已经打开了。还", "好的，灯已经打开了。"),
+        ("他说：“好的好的。", ""),
+        ("他说：“好的好的。”还", "他说：“好的好的。”"),
+        ("It costs 3.", ""),
+        ("It costs 3.5 euro. Is", "It costs 3.5 euro."),
+        ("I met Dr. Who. He", "I met Dr. Who."),
+        ("Yes. ", ""),  # too short to be spoken alone
+        ("Yes. It is on. So", "Yes. It is on."),
+    ],
+)
+def test_a_growing_text_ends_its_sentences(text: str, whole: str) -> None:
+    assert text[: sentence_end(text)] == whole

@@ -13,7 +13,7 @@ from daemon.config import Config
 from daemon.configfile import ConfigError
 from daemon.service import templates
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 UNITS = ["systemd/cosyvoiced.service", "systemd/user/cosyvoiced.service"]
 DEADLINE_S = 30.0
 

@@ -1,0 +1,1 @@
+"""How the device appears in Home Assistant by itself: MQTT discovery."""
