@@ -226,6 +226,7 @@ class Journal:
         try:
             db.execute("PRAGMA journal_mode=WAL")
             db.execute("PRAGMA synchronous=FULL")
+            db.execute("PRAGMA cache_size=-256")  # KiB; what is looked up is recent
             db.executescript(_SCHEMA)
             db.execute(
                 "INSERT INTO sqlite_sequence (name, seq) SELECT 'jobs', ? WHERE NOT EXISTS"
