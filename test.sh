@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Installs what the tests need and runs all checks: ruff, mypy, pytest. Arguments go to pytest.
 #   ./test.sh            everything
-#   ./test.sh --core     without the listener and the system tests: one minute instead of ten
+#   ./test.sh --core     without listener, system and browser tests: one minute instead of ten
 #   ./test.sh --home-assistant
 #                        a real Home Assistant (Python 3.13, a venv of 620 MB) with a device of $VENV; two minutes
 #   PYTHON=python3.13 VENV=.venv-3.13 ./test.sh --core
@@ -12,10 +12,12 @@ PYTHON=${PYTHON:-python3}
 VENV=${VENV:-.venv}
 STAMP=$VENV/installed-dev
 # Without cosyvoice3, its tests and mypy are left out.
-EXTRAS=${EXTRAS:-dev,ja,cosyvoice3,wyoming}
+EXTRAS=${EXTRAS:-dev,ja,cosyvoice3,web,wyoming}
 DEBIAN_PACKAGES="mosquitto libportaudio2 alsa-utils openssl systemd"
 # Human voices, for the speaker encoder.
 DEBIAN_PACKAGES="$DEBIAN_PACKAGES asterisk-core-sounds-en-g722 asterisk-core-sounds-it-g722 asterisk-core-sounds-ru-g722"
+# The page in a browser; Chinese letters for its pictures.
+DEBIAN_PACKAGES="$DEBIAN_PACKAGES chromium fonts-dejavu-core fonts-wqy-microhei"
 "$PYTHON" -c 'import ensurepip' 2>/dev/null || DEBIAN_PACKAGES="$DEBIAN_PACKAGES python3-venv"
 
 CORE=false
@@ -68,7 +70,7 @@ case "$EXTRAS" in
 *) echo "Without the extra cosyvoice3: mypy and its tests are left out." ;;
 esac
 if $CORE; then
-  exec "$VENV/bin/pytest" -q -m "not listen and not system" "$@"
+  exec "$VENV/bin/pytest" -q -m "not listen and not system and not browser" "$@"
 fi
 # 5: nothing of this kind among the arguments.
 "$VENV/bin/pytest" -q -m "not system" "$@" || [ $? = 5 ]

@@ -1,6 +1,4 @@
-"""The composition root: builds the parts from a configuration, starts them in order,
-stops them in reverse.
-"""
+"""The composition root: builds all parts, starts them in order, stops them in reverse."""
 
 import asyncio
 import logging
@@ -24,10 +22,13 @@ from daemon.jobs.pipeline import Pipeline
 from daemon.jobs.queue import JobQueue
 from daemon.jobs.quiet import QuietClock
 from daemon.jobs.reception import Reception
+from daemon.jobs.studio import Studio
+from daemon.mqtt.birth import Birth
 from daemon.mqtt.configured import defaults, hermes_site, link_settings, subscriptions, topics
 from daemon.mqtt.controls import Controls
 from daemon.mqtt.deliveries import Deliveries
 from daemon.mqtt.embedded import EmbeddedBroker
+from daemon.mqtt.intake import Defaults
 from daemon.mqtt.link import Link
 from daemon.mqtt.results import Results
 from daemon.mqtt.status import Status
@@ -46,6 +47,9 @@ from daemon.watch.metrics import Metrics
 from daemon.watch.problems import problems
 from daemon.watch.readiness import Readiness
 from daemon.watch.voices import VoiceWatch
+from daemon.web.feed import Feed
+from daemon.web.parts import Parts
+from daemon.web.service import WebService
 from daemon.wyoming.service import WyomingService
 
 log = logging.getLogger(__name__)
@@ -85,6 +89,7 @@ class App:
         self._outputs = Outputs(options.outputs_dir(config), min_free_bytes)
         self._cache = PhraseCache(options.phrases_dir(config, environment), min_free_bytes)
         self._metrics = Metrics()
+        self._feed = Feed()
         self._notifier = notifier or Notifier()
         self.address = (config.mqtt.host, config.mqtt.port)
         self._broker = EmbeddedBroker(*self.address) if config.mqtt.broker == "embedded" else None
@@ -107,7 +112,11 @@ class App:
         async with AsyncExitStack() as stack:
             self._lock.acquire()
             stack.callback(self._lock.release)
-            await self._start_storage(stack)
+            self._outputs.start()
+            self._cache.start()
+            await self._ledger.start()
+            stack.push_async_callback(self._ledger.stop)
+            self._settings.load()
             if self._broker is not None:
                 stack.push_async_callback(self._broker.stop)
                 found = await self._broker.start()
@@ -127,6 +136,8 @@ class App:
             await self._link.start()
             stack.push_async_callback(self._tasks.stop)
             self._start_tasks(online)
+            stack.push_async_callback(self._web.stop)
+            await self._web.start()
             end = await self._ending
             (self._notifier.stopping if end == "stop" else self._notifier.reloading)()
             self._status.stopping = True
@@ -145,25 +156,18 @@ class App:
             configfile.load(self._config_path)
             self.end("reload")
 
-    async def _start_storage(self, stack: AsyncExitStack) -> None:
-        self._outputs.start()
-        self._cache.start()
-        await self._ledger.start()
-        stack.push_async_callback(self._ledger.stop)
-        self._settings.load()
-
     def _build(self, host: str, port: int) -> None:
         """Joins the parts that know each other."""
         config = self._config
-        self._online = asyncio.Event()
         self._link = Link(
             link_settings(self._config, host, port),
             subscriptions(config),
             self._topics.heartbeat,
             lambda delivery: self._deliveries.take(delivery),
-            self._connected,
+            lambda session_present, first: self._birth.connected(session_present, first),
         )
-        self._results = Results(self._link, self._topics, self._ledger, self._clock, self._metrics)
+        told = self._feed.tell
+        self._results = Results(self._link, self._topics, self._ledger, self._clock, self._metrics, told)
         self._announcer = Announcer(
             self._queue,
             self._results,
@@ -193,9 +197,8 @@ class App:
             lambda: self._status.changed(),
         )
         self._queue.restrain(self._guard.must_wait)
-        self._wyoming = WyomingService(
-            config, self._engines, self._cache, lambda: self._settings.current, self._guard.refusal
-        )
+        studio = Studio(self._engines, self._cache, self._guard.refusal)
+        self._wyoming = WyomingService(config, self._engines, studio, self._defaults)
         self._status = Status(
             self._link,
             self._topics,
@@ -207,6 +210,7 @@ class App:
             self._metrics,
             lambda: problems(self._guard, self._speaker, self._housekeeping, self._ledger, self._health),
             config.watch.state_interval_s,
+            told,
         )
         self._readiness = Readiness(self._notifier, self._engines, self._link, config.worker.warm_start)
         self._health = Health(
@@ -222,7 +226,7 @@ class App:
             self._ledger,
             self._queue,
             self._results,
-            lambda: defaults(config, self._settings.current, self._engines.voices),
+            self._defaults,
             self._pipeline.interrupt,
             self._status.changed,
             self._cache,
@@ -245,6 +249,10 @@ class App:
             self._status.changed,
         )
         self._advertiser = Advertiser(config, self._state_dir, self._link, self._engines)
+        self._birth = Birth(
+            *(self._link, self._topics, self._advertiser, self._controls, self._status, self._results),
+            *(self._engines, self._tasks),
+        )
         self._deliveries = Deliveries(
             self._topics,
             self._link,
@@ -254,25 +262,17 @@ class App:
             self._advertiser,
             hermes_site(config),
         )
+        shared = (self._engines, studio, self._cache, self._outputs, self._queue, self._ledger)
+        told_by = (self._reception, self._controls, self._status, self._feed)
+        parts = Parts(*shared, *told_by, self._defaults, self._clock)
+        self._web = WebService(config, self._state_dir, parts)
 
-    def _connected(self, session_present: bool, first: bool) -> None:
-        """Birth: says that the device is there, how it is, and what it can do."""
-        self._link.publish(self._topics.availability, b"online", retain=True)
-        self._advertiser.clear_earlier()
-        self._tell_choices()
-        self._controls.echo_all()
-        self._status.publish()
-        self._tasks.spawn("tell results again", self._results.tell_again())
-        self._online.set()
-
-    def _tell_choices(self) -> None:
-        """Says which voices and styles there are."""
-        self._status.publish_lists(list(self._engines.voices.values()))
-        self._advertiser.announce()
+    def _defaults(self) -> Defaults:
+        return defaults(self._config, self._settings.current, self._engines.voices)
 
     def _start_tasks(self, online: Callable[[], None]) -> None:
         async def tell_online() -> None:
-            await self._online.wait()
+            await self._birth.online.wait()
             online()
 
         self._tasks.spawn("online", tell_online())
@@ -295,5 +295,5 @@ class App:
         ):
             self._tasks.keep(name, loop)
         if self._engines.enrols:
-            watch = VoiceWatch(self._config, self._state_dir, self._engines, self._tell_choices)
+            watch = VoiceWatch(self._config, self._state_dir, self._engines, self._birth.tell_choices)
             self._tasks.keep("voices", watch.run)

@@ -159,6 +159,16 @@ class Wyoming(Section, frozen=True):
     zeroconf: bool = False  # tell the network of it
 
 
+class Web(Section, frozen=True):
+    """The page and the HTTP gateway."""
+
+    enabled: bool = False
+    host: Name = "127.0.0.1"
+    port: Port = 7860
+    token_file: str | None = None  # None: the systemd credential web-token, else no token
+    rate_per_min: Annotated[int, Meta(ge=1, le=6000)] = 60  # requests for speech, for each client
+
+
 class Config(Section, frozen=True):
     engine: Literal["auto", "builtin", "cosyvoice3"] = "auto"
     voice: Name = "auto"  # auto: the default voice of the text's language
@@ -178,6 +188,7 @@ class Config(Section, frozen=True):
     watch: Watch = Watch()
     hermes: Hermes = Hermes()
     wyoming: Wyoming = Wyoming()
+    web: Web = Web()
     log_level: Literal["debug", "info", "warning", "error"] = "info"
 
 

@@ -14,8 +14,10 @@ from daemon.audio import chime
 from daemon.config import Config, Section
 from daemon.errors import CosyvoicedError
 from daemon.homeassistant.discovery import check_prefix
+from daemon.mqtt.embedded import is_loopback
 from daemon.mqtt.topics import TopicError, Topics, check_level
 from daemon.synthesis import cosyvoice3, engines
+from daemon.web import facts as web
 from daemon.wyoming import facts as wyoming
 
 MAX_CONFIG_BYTES = 2**20
@@ -83,6 +85,27 @@ def mqtt_password(config: Config) -> str | None:
         if password := _secret(credential, "systemd credential", if_missing=""):
             return password
     return os.environ.get("COSYVOICED_MQTT_PASSWORD")
+
+
+def web_token(config: Config) -> str | None:
+    """What the page and the gateway ask for: from `token_file` or a systemd credential; None: nothing.
+
+    Raises:
+        ConfigError: `token_file` is named, or the credential is there, and it cannot be read or is too short.
+    """
+    if config.web.token_file:
+        named_by = "web.token_file"
+        token = _secret(Path(config.web.token_file).expanduser(), named_by).strip()
+    elif folder := os.environ.get("CREDENTIALS_DIRECTORY"):
+        named_by = "the systemd credential web-token"
+        token = _secret(Path(folder) / "web-token", named_by, if_missing="").strip()
+        if not token:
+            return None
+    else:
+        return None
+    if len(token) < web.MIN_TOKEN_CHARACTERS:
+        raise ConfigError([f"{named_by}: must hold at least {web.MIN_TOKEN_CHARACTERS} characters."])
+    return token
 
 
 def _secret(path: Path, named_by: str, if_missing: str | None = None) -> str:
@@ -179,11 +202,28 @@ def _check_ready(config: Config) -> Iterator[str]:
             yield f"engine: cosyvoice3 cannot be used yet: {lacking}."
     if config.wyoming.enabled and (absent := wyoming.to_install(config.wyoming)) is not None:
         yield f"wyoming: {absent}."
+    if config.web.enabled:
+        yield from _check_web(config)
     if config.voice == "auto":
         return
     known = [voice for engine in engines.find(config, state_dir) for voice in engine.voices]
     if config.voice not in known:
         yield f"voice: there is no voice '{config.voice}'{wording.did_you_mean(config.voice, known)}"
+
+
+def _check_web(config: Config) -> Iterator[str]:
+    if (absent := web.to_install()) is not None:
+        yield f"web: {absent}."
+    try:
+        token = web_token(config)
+    except ConfigError as error:
+        yield from error.problems
+        return
+    if token is None and not is_loopback(config.web.host):
+        yield (
+            f"web.host: {config.web.host} can be reached by others, so a token is needed:"
+            " write one into a file and name it as web.token_file."
+        )
 
 
 def _section_of(hint: Any) -> type[Section] | None:

@@ -50,6 +50,14 @@ _BY_LABEL = {
 }
 
 
+def listed() -> list[dict[str, str]]:
+    """The presets as pickers are told of them."""
+    return [
+        {"name": preset.name, "label": preset.label_en, "label_zh": preset.label_zh}
+        for preset in PRESETS.values()
+    ]
+
+
 def resolve(style: str) -> str | None:
     """The preset's name for a name or label, the sentence itself for an instruction, None for neither.
 

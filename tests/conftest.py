@@ -30,6 +30,10 @@ if importlib.util.find_spec("torch") is None:
 if importlib.util.find_spec("wyoming") is None:
     collect_ignore += ["wyoming", "system/test_wyoming.py", "listen/test_wyoming_heard.py"]
 
+# Tests of what needs the extra web.
+if importlib.util.find_spec("starlette") is None:
+    collect_ignore += ["web", "system/test_web.py"]
+
 # What runs inside of Home Assistant: `./test.sh --home-assistant`.
 if importlib.util.find_spec("homeassistant") is None:
     collect_ignore.append("homeassistant")

@@ -10,6 +10,7 @@ import yaml
 from daemon import configfile
 from daemon.config import Config, Section
 from daemon.configfile import ConfigError
+from daemon.web import facts as web
 from daemon.wyoming import facts as wyoming
 
 SHIPPED = Path(__file__).parents[1] / "config" / "cosyvoiced.yaml"
@@ -137,6 +138,34 @@ def test_the_password_comes_from_file_credential_or_environment(
     named.unlink()
     with pytest.raises(ConfigError, match="password_file"):
         configfile.mqtt_password(config)
+
+
+def test_the_web_token_comes_from_file_or_credential(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("CREDENTIALS_DIRECTORY", raising=False)
+    assert configfile.web_token(Config()) is None
+    (tmp_path / "web-token").write_text("credential-of-some-length\n")
+    monkeypatch.setenv("CREDENTIALS_DIRECTORY", str(tmp_path))
+    assert configfile.web_token(Config()) == "credential-of-some-length"
+    named = tmp_path / "named"
+    named.write_text("file-of-some-length\n")
+    config = configfile.parse(f"web: {{token_file: {named}}}")
+    assert configfile.web_token(config) == "file-of-some-length"
+    named.write_text("short")
+    with pytest.raises(ConfigError, match="at least 16 characters"):
+        configfile.web_token(config)
+
+
+def test_a_page_that_others_can_reach_needs_a_token(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("CREDENTIALS_DIRECTORY", raising=False)
+    monkeypatch.setattr(web, "find_spec", lambda name: object())
+    (told,) = problems_of("web: {enabled: true, host: 0.0.0.0}")
+    assert told.startswith("web.host: 0.0.0.0 can be reached by others, so a token is needed")
+    (tmp_path / "token").write_text("a-token-of-some-length")
+    allowed = configfile.parse(f"web: {{enabled: true, host: 0.0.0.0, token_file: {tmp_path / 'token'}}}")
+    assert allowed.web.enabled
+    monkeypatch.setattr(web, "find_spec", lambda name: None)
+    told = "web: starlette, uvicorn must be installed: .venv/bin/pip install -e '.[web]'."
+    assert problems_of("web: {enabled: true}") == [told]
 
 
 def test_an_extra_that_is_not_installed_is_told_with_its_cure(monkeypatch: pytest.MonkeyPatch) -> None:

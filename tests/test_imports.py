@@ -11,7 +11,17 @@ import daemon
 
 HEAVY = (
     *("amqtt", "hibari", "numpy", "onnxruntime", "safetensors"),
-    *("sounddevice", "soundfile", "soxr", "tokenizers", "torch", "wyoming", "zeroconf"),
+    *(
+        "sounddevice",
+        "soundfile",
+        "soxr",
+        "starlette",
+        "tokenizers",
+        "torch",
+        "uvicorn",
+        "wyoming",
+        "zeroconf",
+    ),
 )
 
 CHILD_SIDE = {
@@ -23,10 +33,21 @@ CHILD_SIDE = {
     "daemon.mqtt.greeting",
     "daemon.synthesis.cosyvoice3.engine",
     "daemon.synthesis.worker",
+    "daemon.web.encode",
 }
 OPTIONAL = {  # imported where the option is on
     *("daemon.wyoming.connection", "daemon.wyoming.discovery", "daemon.wyoming.events"),
     *("daemon.wyoming.info", "daemon.wyoming.messages", "daemon.wyoming.script", "daemon.wyoming.server"),
+    *("daemon.web.access", "daemon.web.announcements", "daemon.web.files", "daemon.web.gateway"),
+    *(
+        "daemon.web.openapi",
+        "daemon.web.protocol",
+        "daemon.web.refusals",
+        "daemon.web.requests",
+        "daemon.web.server",
+    ),
+    *("daemon.web.sound", "daemon.web.speech", "daemon.web.stream", "daemon.web.turnstile"),
+    "daemon.web.voices",
 }
 ENGINE = "daemon.synthesis.builtin."
 FACTS = {ENGINE + name for name in ("graph_recipe", "model", "styles", "version", "voices")}  # all light

@@ -21,6 +21,7 @@ PART_SUFFIX = ".part"  # of temporary names, so that pruning knows what a power 
 # RIFF with one 16-byte PCM `fmt ` chunk (Multimedia Programming Interface 1.0, IBM and Microsoft)
 _HEADER = struct.Struct("<4sI4s4sIHHIIHH4sI")
 _PCM = 1
+_UNKNOWN = 2**32 - 1  # a size that ffmpeg, browsers and the like take for "until the end"
 # Quota and file size limit mean the same to the user, and a worn SD card turns read-only.
 _NO_ROOM = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS}
 
@@ -107,6 +108,16 @@ class WavWriter:
             *(b"fmt ", 16, _PCM, 1, self.sample_rate_hz, byte_rate, SAMPLE_BYTES, 8 * SAMPLE_BYTES),
             *(b"data", self._pcm_bytes),
         )
+
+
+def stream_header(sample_rate_hz: int) -> bytes:
+    """The header of a file whose length is not known yet, as players of streams expect it."""
+    byte_rate = sample_rate_hz * SAMPLE_BYTES
+    return _HEADER.pack(
+        *(b"RIFF", _UNKNOWN, b"WAVE"),
+        *(b"fmt ", 16, _PCM, 1, sample_rate_hz, byte_rate, SAMPLE_BYTES, 8 * SAMPLE_BYTES),
+        *(b"data", _UNKNOWN),
+    )
 
 
 def open_clip(path: Path) -> AudioClip:

@@ -13,7 +13,7 @@ import msgspec
 from daemon import configfile
 from daemon.audio.speaker import Speaker
 from daemon.children.child import ChildError
-from daemon.commands import doctor_device, doctor_model, doctor_wyoming
+from daemon.commands import doctor_device, doctor_model, doctor_web, doctor_wyoming
 from daemon.commands.finding import Finding
 from daemon.config import Config
 from daemon.configfile import ConfigError
@@ -67,6 +67,7 @@ def _examine(path: Path) -> Iterator[Finding]:
     yield from _engines(config)
     yield from doctor_model.examine(config)
     yield from doctor_wyoming.examine(config)
+    yield from doctor_web.examine(config)
     yield from doctor_device.examine(config)
 
 

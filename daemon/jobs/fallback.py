@@ -137,6 +137,10 @@ class FallbackJournal:
         found = [job for journal in self._readable if (job := journal.last_finished()) is not None]
         return max(found, key=lambda job: job.accepted_at.wall_s, default=None)
 
+    def recent(self, limit: int) -> list[Result]:
+        found = [result for journal in self._readable for result in journal.recent(limit)]
+        return sorted(found, key=lambda result: result.at, reverse=True)[:limit]
+
     def forget_old(self, now: Moment) -> int:
         """Raises `JournalError`: old records of the file stay for now."""
         return sum(journal.forget_old(now) for journal in reversed(self._readable))

@@ -195,6 +195,15 @@ class Journal:
                 return _decoded(seq, blob, Job)
         return None
 
+    def recent(self, limit: int) -> list[Result]:
+        """How the last jobs ended, the newest first."""
+        rows = self._read(
+            "SELECT seq, result FROM jobs WHERE result IS NOT NULL"
+            f" ORDER BY finished_wall_s DESC, seq DESC LIMIT {limit:d}"
+        )
+        results = (_decoded(seq, blob, Result) for seq, blob in rows)
+        return [result for result in results if result is not None]
+
     def forget_old(self, now: Moment) -> int:
         """Deletes what no promise needs any more; the number of rows deleted."""
         with self._transaction() as db:

@@ -70,6 +70,9 @@ class Ledger:
     async def last_finished(self) -> Job | None:
         return await self._call(self._journal.last_finished)
 
+    async def recent(self, limit: int) -> list[Result]:
+        return await self._call(self._journal.recent, limit)
+
     async def forget_old(self) -> int:
         return await self._call(self._journal.forget_old, self._clock())
 

@@ -118,14 +118,20 @@ class Controls:
 
     def echo(self, name: str) -> None:
         """Publishes a setting's value in force, retained."""
+        value = self.values[name]
+        told = ("ON" if value else "OFF") if isinstance(value, bool) else str(value)
+        self._link.publish(self._topics.settings(name), told.encode(), retain=True)
+
+    @property
+    def values(self) -> dict[str, int | str | bool]:
+        """Every setting's value in force."""
         current = self._settings.current
-        values: dict[str, object] = {
+        return {
             "volume": self._config.speaker.volume if current.volume is None else current.volume,
             "voice": current.voice or self._config.voice,
             "style": current.style or self._config.style,
-            "do_not_disturb": "ON" if current.do_not_disturb else "OFF",
+            "do_not_disturb": current.do_not_disturb,
         }
-        self._link.publish(self._topics.settings(name), str(values[name]).encode(), retain=True)
 
     def echo_all(self) -> None:
         for name in SETTINGS:

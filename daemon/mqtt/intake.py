@@ -63,7 +63,7 @@ class Refused(AnnouncementError):
 
 
 # Each field's type; `text`, `style` and `voice` have errors of their own.
-_TYPES: dict[str, Any] = {
+FIELDS: dict[str, Any] = {
     "text": str,
     "style": str,
     "voice": str,
@@ -91,7 +91,7 @@ def parse_say(payload: bytes, envelope: Envelope, defaults: Defaults, now: Momen
     fields: dict[str, Any] = {}
     try:
         fields = payloads.fields(payload)
-        payloads.check(fields, _TYPES)
+        payloads.check(fields, FIELDS)
         return _job(fields, payload, envelope, defaults, now)
     except AnnouncementError as error:
         request_id = fields.get("id")
@@ -184,12 +184,12 @@ def _value(name: str, value: Any) -> Any:
     try:
         if wants_number and isinstance(value, bool):
             raise msgspec.ValidationError("a truth value")
-        return msgspec.convert(value, _TYPES[name], strict=not wants_number)
+        return msgspec.convert(value, FIELDS[name], strict=not wants_number)
     except (msgspec.ValidationError, OverflowError) as error:
         shown = shortened(json.dumps(value, ensure_ascii=False))
         near = wording.did_you_mean(str(value), Priority) if name == "priority" else ""
         raise AnnouncementError(
-            Code.OUT_OF_RANGE, f"{name} must be {wording.expected(_TYPES[name])}, not {shown}{near}"
+            Code.OUT_OF_RANGE, f"{name} must be {wording.expected(FIELDS[name])}, not {shown}{near}"
         ) from error
 
 

@@ -32,13 +32,21 @@ class Results:
     """The only place that publishes results."""
 
     def __init__(
-        self, link: Link, topics: Topics, ledger: Ledger, clock: Clock, metrics: Metrics | None = None
+        self,
+        link: Link,
+        topics: Topics,
+        ledger: Ledger,
+        clock: Clock,
+        metrics: Metrics | None = None,
+        witness: Callable[[Result], None] = lambda result: None,
     ) -> None:
+        """`witness` sees every result as it is told, whether the broker is there or not."""
         self._link = link
         self._topics = topics
         self._ledger = ledger
         self._clock = clock
         self._metrics = metrics or Metrics()
+        self._witness = witness
         self._in_flight: set[int] = set()  # told, and not yet in the journal as published
         self._confirmed: list[int] = []
         self._newest: asyncio.Future[None] | None = None
@@ -166,6 +174,7 @@ class Results:
         self, reply_to: str | None, correlation_data: bytes | None, asker: Asker | None, result: Result
     ) -> "asyncio.Future[None] | None":
         """Publishes to the result topic and to who wants a reply; None when there is no room for it."""
+        self._witness(result)
         payload = msgspec.json.encode(result)
         if reply_to is not None:
             try:

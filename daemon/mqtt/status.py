@@ -42,7 +42,9 @@ class Status:
         metrics: Metrics,
         problems: Callable[[], tuple[str, ...]],
         interval_s: float,
+        witness: Callable[[State], None] = lambda state: None,
     ) -> None:
+        """`witness` sees every state as it is told, whether the broker is there or not."""
         self._link = link
         self._topics = topics
         self._queue = queue
@@ -53,6 +55,7 @@ class Status:
         self._metrics = metrics
         self._problems = problems
         self._interval_s = interval_s
+        self._witness = witness
         self._started_s = time.monotonic()
         self._changed = asyncio.Event()
         self.stopping = False
@@ -79,19 +82,17 @@ class Status:
                     await self._changed.wait()
 
     def publish(self) -> None:
+        state = self.state()
+        self._witness(state)
         try:
-            self._link.publish(self._topics.state, msgspec.json.encode(self.state()), retain=True)
+            self._link.publish(self._topics.state, msgspec.json.encode(state), retain=True)
         except LinkError as error:
             log.debug("the state cannot be published: %s", error)
 
     def publish_lists(self, voices: list[VoiceInfo]) -> None:
         """Publishes the voices and styles that can be chosen."""
-        presets = [
-            {"name": preset.name, "label": preset.label_en, "label_zh": preset.label_zh}
-            for preset in styles.PRESETS.values()
-        ]
         self._link.publish(self._topics.voices, msgspec.json.encode(voices), retain=True)
-        self._link.publish(self._topics.styles, msgspec.json.encode(presets), retain=True)
+        self._link.publish(self._topics.styles, msgspec.json.encode(styles.listed()), retain=True)
 
     def state(self) -> State:
         reading, throttle = self._guard.reading, self._guard.throttle

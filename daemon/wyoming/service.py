@@ -4,12 +4,9 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from daemon.config import Config
-from daemon.errors import AnnouncementError
-from daemon.jobs.job import Utterance
 from daemon.jobs.studio import Studio
 from daemon.mqtt import configured
-from daemon.storage.phrases import PhraseCache
-from daemon.storage.settings import Settings
+from daemon.mqtt.intake import Defaults
 from daemon.synthesis.engines import Engines
 
 if TYPE_CHECKING:
@@ -20,19 +17,12 @@ class WyomingService:
     """A server where `wyoming.enabled` is set, else nothing."""
 
     def __init__(
-        self,
-        config: Config,
-        engines: Engines,
-        cache: PhraseCache,
-        settings: Callable[[], Settings],
-        refusal: Callable[[Utterance], AnnouncementError | None],
+        self, config: Config, engines: Engines, studio: Studio, defaults: Callable[[], Defaults]
     ) -> None:
-        """`refusal` tells why no engine must speak an utterance now."""
         self._config = config
         self._engines = engines
-        self._cache = cache
-        self._settings = settings
-        self._refusal = refusal
+        self._studio = studio
+        self._defaults = defaults
         self._server: Server | None = None
 
     async def start(self) -> None:
@@ -44,8 +34,8 @@ class WyomingService:
         self._server = Server(
             self._config.wyoming,
             configured.node(self._config),
-            Studio(self._engines, self._cache, self._refusal),
-            lambda: configured.defaults(self._config, self._settings(), self._engines.voices),
+            self._studio,
+            self._defaults,
             lambda: self._engines.voices,
         )
         await self._server.start()

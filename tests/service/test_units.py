@@ -141,15 +141,16 @@ def test_what_speech_needs_stays_open() -> None:
 
 
 @pytest.mark.parametrize("unit", UNITS)
-def test_without_a_password_file_there_is_no_password(
+def test_without_their_files_there_is_no_password_and_no_token(
     unit: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    (credential,) = values(unit, "SetCredential")
-    name, _, value = credential.partition(":")
-    (tmp_path / name).write_text(value.replace("\\n", "\n"))
+    for credential in values(unit, "SetCredential"):
+        name, _, value = credential.partition(":")
+        (tmp_path / name).write_text(value.replace("\\n", "\n"))
     monkeypatch.setenv("CREDENTIALS_DIRECTORY", str(tmp_path))
     monkeypatch.delenv("COSYVOICED_MQTT_PASSWORD", raising=False)
     assert configfile.mqtt_password(Config()) is None
+    assert configfile.web_token(Config()) is None
     monkeypatch.setenv("COSYVOICED_MQTT_PASSWORD", "from environment")
     assert configfile.mqtt_password(Config()) == "from environment"
 
