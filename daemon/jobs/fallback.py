@@ -41,6 +41,7 @@ class FallbackJournal:
         self._memory = Journal(None, FIRST_SEQ_IN_MEMORY)
         self._owed = Owed([], [])
         self._moved: dict[int, int] = {}  # number in memory -> number in the file
+        self._kept: list[tuple[Job, Result | None]] = []  # what was in memory when it was closed
         self.problem: str | None = None  # why the file cannot be written; None while it can
 
     def open(self) -> None:
@@ -49,20 +50,23 @@ class FallbackJournal:
         Raises:
             JournalError: the file cannot be opened, and room on the disk would not change that.
         """
-        if not self._memory.is_open:
-            self._memory.open()
         try:
             self._file.open()
         except JournalError as error:
             if not _may_get_well(error):
                 raise
             self._note(error)
+        self._memory.open()
+        self._take_back()
 
     def close(self, now: Moment) -> None:
         """Closes the file, after one more try to write what it has not taken."""
         self.settle(now)
         if self.problem is not None:
             log.error("not all could be written: what waits may be lost, and what was said last said again")
+        self._kept = [(entry.job, None) for entry in self._memory.open_jobs()]
+        self._kept += [(job, result) for _, job, result in self._memory.untold()]
+        self._memory.close()
         self._file.close()
 
     def accept(self, jobs: Sequence[Asked]) -> list[Entry | Repeated]:
@@ -144,6 +148,15 @@ class FallbackJournal:
     def forget_old(self, now: Moment) -> int:
         """Raises `JournalError`: old records of the file stay for now."""
         return sum(journal.forget_old(now) for journal in reversed(self._readable))
+
+    def _take_back(self) -> None:
+        """Puts what was in memory there again, under new numbers."""
+        for job, result in self._kept:
+            (outcome,) = self._memory.accept([(job, False)])
+            if isinstance(outcome, Entry) and result is not None:
+                self._memory.finish([(outcome.seq, result)], job.accepted_at)
+        self._kept = []
+        self._moved = {}
 
     def _accept_new(self, jobs: Sequence[Asked]) -> list[Entry | Repeated]:
         if not jobs:

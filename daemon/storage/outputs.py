@@ -11,7 +11,7 @@ from daemon.storage.folders import make_folder
 
 _UNSAFE = re.compile(r"[^A-Za-z0-9_-]+")
 _MAX_NAME_ID = 40
-_MAX_REMEMBERED = 4096  # under 2 MB; six announcements a second for outputs.keep_recent_s as shipped
+_MAX_REMEMBERED = 4096  # under 1 MB; six announcements a second for outputs.keep_recent_s as shipped
 
 
 class Outputs:
@@ -23,7 +23,7 @@ class Outputs:
         self.folder = folder
         self._min_free_bytes = min_free_bytes
         self._monotonic_s = monotonic_s
-        self._named: deque[tuple[float, Path]] = deque(maxlen=_MAX_REMEMBERED)
+        self._named: deque[tuple[float, str]] = deque(maxlen=_MAX_REMEMBERED)
 
     def start(self) -> None:
         """Raises `StorageError`."""
@@ -38,7 +38,7 @@ class Outputs:
         safe_id = _UNSAFE.sub("-", job_id).strip("-")[:_MAX_NAME_ID] or "job"
         moment = time.strftime("%Y%m%d-%H%M%S", time.localtime(wall_s))
         path = self.folder / f"{moment}-{safe_id}-{seq}.wav"
-        self._named.append((self._monotonic_s(), path))
+        self._named.append((self._monotonic_s(), path.name))
         return path
 
     def recent(self, keep_s: float) -> set[Path]:
@@ -46,4 +46,4 @@ class Outputs:
         oldest_s = self._monotonic_s() - keep_s
         while self._named and self._named[0][0] < oldest_s:
             self._named.popleft()
-        return {path for _, path in self._named}
+        return {self.folder / name for _, name in self._named}

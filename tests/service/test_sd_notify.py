@@ -87,7 +87,7 @@ def test_child_processes_inherit_nothing() -> None:
     ("usec", "pid", "watchdog_s"),
     [
         ("60000000", "", 60.0),
-        ("1500000", str(os.getpid()), 1.5),
+        ("1500000", "ours", 1.5),
         ("60000000", "1", None),  # meant for another process
         ("60000000", "x", None),
         ("0", "", None),
@@ -100,7 +100,11 @@ def test_child_processes_inherit_nothing() -> None:
 def test_the_watchdog_is_on_only_when_it_is_meant_for_us(
     usec: str, pid: str, watchdog_s: float | None
 ) -> None:
-    environ = {"NOTIFY_SOCKET": "/run/systemd/notify", "WATCHDOG_USEC": usec, "WATCHDOG_PID": pid}
+    environ = {
+        "NOTIFY_SOCKET": "/run/systemd/notify",
+        "WATCHDOG_USEC": usec,
+        "WATCHDOG_PID": str(os.getpid()) if pid == "ours" else pid,
+    }
     assert Notifier.from_environment(environ).watchdog_s == watchdog_s
 
 
