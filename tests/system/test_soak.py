@@ -18,6 +18,7 @@ SHORT_S, SHORT_INTERVAL_S = 100.0, 0.25
 LONG_INTERVAL_S = 2.0
 SETTLED_SHARE = 0.3  # of the time: by then every cache has been used
 FLAT = 1.05
+POOL = 2  # threads of the pool for blocking calls that may come late; it is bounded, a leak is not
 
 
 class Size(NamedTuple):
@@ -68,5 +69,5 @@ def test_nothing_grows(start_device: StartDevice, request: pytest.FixtureRequest
     assert ended["worker"].rss_bytes <= 1.15 * settled["worker"].rss_bytes  # its longest sentence comes late
     for name, size in ended.items():
         assert size.files <= settled[name].files, name
-        assert size.threads <= settled[name].threads, name
+        assert size.threads <= settled[name].threads + POOL, name
     wait_for(lambda: len(list((Path(device.folder) / "outputs").glob("*.wav"))) >= 50, "files")

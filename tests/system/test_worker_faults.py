@@ -85,7 +85,8 @@ def test_five_workers_killed_in_a_row_are_the_end_of_no_daemon(start_device: Sta
     assert {end["code"] for end in ends} <= {None, "engine_failed"}
     # The engine cools down for a minute; who asks meanwhile waits for it.
     assert device.final(device.say("Well again"), 100)["event"] == "finished"
-    assert device.ears.state()["metrics"]["worker_restarts"] >= 5
+    # One that died before it was ready may have been started for the next job anyway.
+    wait_for(lambda: device.ears.state()["metrics"]["worker_restarts"] >= 4, "they are counted")
 
 
 def test_a_worker_that_hangs_while_idle_is_found_before_anybody_needs_it(start_device: StartDevice) -> None:
