@@ -13,7 +13,8 @@ from daemon.service.reach import Obstacle
 
 PLACE = Path("/opt/cosyvoiced")
 
-_EXTRAS = {"cosyvoice3": "torch", "ja": "pyopenjtalk", "wyoming": "wyoming"}  # extra -> what tells that it is installed here
+# extra -> what tells that it is installed here
+_EXTRAS = {"cosyvoice3": "torch", "ja": "pyopenjtalk", "wyoming": "wyoming"}
 
 
 def within_reach(obstacle: Obstacle) -> str:
