@@ -73,6 +73,6 @@ if $CORE; then
   exec "$VENV/bin/pytest" -q -m "not listen and not system and not browser" "$@"
 fi
 # 5: nothing of this kind among the arguments.
-"$VENV/bin/pytest" -q -m "not system" -n 2 "$@" || [ $? = 5 ]
+"$VENV/bin/pytest" -q -m "not system" "$@" || [ $? = 5 ]
 # They wait more than they work: for speech to play, for time to pass.
 "$VENV/bin/pytest" -q -m system -n 2 "$@" || [ $? = 5 ]

@@ -1,5 +1,8 @@
 """A real Mosquitto on a free loopback port, for tests of anything that talks to a broker."""
 
+import contextlib
+import os
+import secrets
 import shutil
 import signal
 import socket
@@ -21,10 +24,13 @@ def executable(name: str) -> str:
 
 
 def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
+    """One that stays free: no outgoing connection is given it, nor another process of pytest-xdist."""
+    worker = int(os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw"))
+    while True:
+        port = 12_000 + 4_000 * (worker % 5) + secrets.randbelow(4_000)
+        with socket.socket() as probe, contextlib.suppress(OSError):
+            probe.bind(("127.0.0.1", port))
+            return port
 
 
 class Mosquitto:
