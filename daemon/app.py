@@ -40,8 +40,7 @@ from daemon.storage.phrases import PhraseCache
 from daemon.storage.settings import SettingsStore
 from daemon.synthesis import engines
 from daemon.tasks import Tasks
-from daemon.watch import policy
-from daemon.watch.guard import Guard
+from daemon.watch.guard import Guard, spare_memory_bytes
 from daemon.watch.health import Health, probes
 from daemon.watch.metrics import Metrics
 from daemon.watch.problems import problems
@@ -79,9 +78,7 @@ class App:
         self._config = config
         self._topics = topics(config)
         self._clock = system_clock()
-        self._engines = engines.open_engines(
-            config, state_dir, lambda: policy.spare_memory_bytes(config.watch)
-        )
+        self._engines = engines.open_engines(config, state_dir, lambda: spare_memory_bytes(config.watch))
         self._lock = InstanceLock(state_dir)
         self._settings = SettingsStore(state_dir / "settings.json")
         self._ledger = Ledger(journal or FallbackJournal(options.journal_path(state_dir)), self._clock)

@@ -3,7 +3,7 @@
 import asyncio
 import contextlib
 import logging
-from collections.abc import Awaitable, Callable, Coroutine
+from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine
 from typing import Any, Generic, ParamSpec, TypeVar
 
 from daemon.errors import CosyvoicedError
@@ -56,6 +56,37 @@ class Lookout(Generic[P, T]):
             raise TimeoutError
         self._looking = None
         return looking.result()
+
+
+async def handed_over(
+    make: Callable[[], Coroutine[Any, Any, None]],
+    end: Callable[[], None],
+    take: Callable[[], Awaitable[T | None]],
+) -> AsyncGenerator[T, None]:
+    """Yields what `make`, in a task of its own, puts down; closing the generator cancels that task.
+
+    Args:
+        end: called when `make` has ended, in whatever way: then `take` must give None.
+        take: waits for the next piece.
+
+    Raises:
+        What `make` raises, after all that it had put down.
+    """
+
+    def close(done: asyncio.Task[None]) -> None:
+        if not done.cancelled():
+            done.exception()  # marked as seen, for a listener that has left
+        end()
+
+    making = asyncio.create_task(make())
+    making.add_done_callback(close)
+    try:
+        while (piece := await take()) is not None:
+            yield piece
+        await making
+    finally:
+        making.cancel()
+        await asyncio.wait({making})
 
 
 async def to_its_end(task: "asyncio.Task[T]") -> T:

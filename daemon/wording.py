@@ -1,6 +1,9 @@
 """How errors say what was meant and what is expected, in one way everywhere."""
 
 import difflib
+import errno
+import os
+import socket
 from collections.abc import Iterable
 from enum import EnumMeta
 from typing import Annotated, Any, Literal, get_args, get_origin
@@ -18,6 +21,14 @@ def did_you_mean(word: str, known: Iterable[str]) -> str:
     """`; did you mean 'x'?` or nothing, to be put behind an error's sentence."""
     match = nearest(word, known)
     return f"; did you mean '{match}'?" if match else ""
+
+
+def cannot_listen(section: str, host: str, port: int, error: OSError) -> str:
+    """Why a server cannot have its address, and what to do about it."""
+    if error.errno == errno.EADDRINUSE:
+        return f"{section}: {host}:{port} is taken; set {section}.port to a free port"
+    reason = error.strerror if isinstance(error, socket.gaierror) else os.strerror(error.errno or 0)
+    return f"{section}: cannot listen at {host}:{port}: {reason}"
 
 
 def expected(hint: Any) -> str:

@@ -10,8 +10,6 @@ import yaml
 from daemon import configfile
 from daemon.config import Config, Section
 from daemon.configfile import ConfigError
-from daemon.web import facts as web
-from daemon.wyoming import facts as wyoming
 
 SHIPPED = Path(__file__).parents[1] / "config" / "cosyvoiced.yaml"
 
@@ -157,19 +155,19 @@ def test_the_web_token_comes_from_file_or_credential(tmp_path: Path, monkeypatch
 
 def test_a_page_that_others_can_reach_needs_a_token(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("CREDENTIALS_DIRECTORY", raising=False)
-    monkeypatch.setattr(web, "find_spec", lambda name: object())
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: object())
     (told,) = problems_of("web: {enabled: true, host: 0.0.0.0}")
     assert told.startswith("web.host: 0.0.0.0 can be reached by others, so a token is needed")
     (tmp_path / "token").write_text("a-token-of-some-length")
     allowed = configfile.parse(f"web: {{enabled: true, host: 0.0.0.0, token_file: {tmp_path / 'token'}}}")
     assert allowed.web.enabled
-    monkeypatch.setattr(web, "find_spec", lambda name: None)
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
     told = "web: starlette, uvicorn must be installed: .venv/bin/pip install -e '.[web]'."
     assert problems_of("web: {enabled: true}") == [told]
 
 
 def test_an_extra_that_is_not_installed_is_told_with_its_cure(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(wyoming, "find_spec", lambda name: None)
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
     told = "wyoming: wyoming, zeroconf must be installed: .venv/bin/pip install -e '.[wyoming]'."
     assert problems_of("wyoming: {enabled: true, zeroconf: true}") == [told]
     assert not configfile.parse("wyoming: {enabled: false}").wyoming.enabled

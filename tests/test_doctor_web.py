@@ -22,20 +22,20 @@ def test_nothing_is_said_of_what_is_off() -> None:
 
 
 def test_a_missing_library_is_told_with_its_cure(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(facts, "find_spec", lambda name: None)
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
     (finding,) = doctor_web.examine(Config(web=Web(enabled=True)))
     assert (finding.level, finding.what) == ("problem", "starlette, uvicorn must be installed")
     assert finding.do == facts.INSTALL
 
 
 def test_a_free_port_is_well(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(facts, "find_spec", lambda name: object())
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: object())
     port = free_port()
     assert levels(port) == [("ok", f"none runs at 127.0.0.1:{port}; `run` starts it")]
 
 
 def test_a_port_that_something_else_has_is_a_problem(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(facts, "find_spec", lambda name: object())
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: object())
     monkeypatch.setattr(doctor_web, "DEADLINE_S", 0.2)
     with socket.create_server(("127.0.0.1", 0)) as mute:
         port = mute.getsockname()[1]

@@ -42,7 +42,7 @@ def test_zeroconf_for_this_machine_alone_is_noted() -> None:
 
 
 def test_a_missing_library_is_told_with_its_cure(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(facts, "find_spec", lambda name: None)
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
     (finding,) = doctor_wyoming.examine(Config(wyoming=Wyoming(enabled=True, zeroconf=True)))
     assert (finding.level, finding.what) == ("problem", "wyoming, zeroconf must be installed")
     assert finding.do == facts.INSTALL

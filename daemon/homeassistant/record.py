@@ -1,12 +1,12 @@
 """Which topics may hold a discovery message of this device: one that is never cleared is a ghost for ever."""
 
 import logging
-import os
 from pathlib import Path
 
 import msgspec
 
 from daemon.mqtt.topics import TopicError, check_publishable
+from daemon.storage.folders import write_whole
 
 log = logging.getLogger(__name__)
 
@@ -33,21 +33,18 @@ class Record:
         return topics
 
     def add(self, topic: str) -> None:
-        self._change(self.topics() | {topic})
+        known = self.topics()
+        self._keep(known, known | {topic})
 
     def remove(self, topic: str) -> None:
-        self._change(self.topics() - {topic})
+        known = self.topics()
+        self._keep(known, known - {topic})
 
-    def _change(self, topics: frozenset[str]) -> None:
-        """Keeps the topics; a failure to write is logged."""
-        if topics == self.topics():
+    def _keep(self, known: frozenset[str], topics: frozenset[str]) -> None:
+        """Writes the topics where they differ; a failure is logged."""
+        if topics == known:
             return
-        temporary = self._path.with_name(f".{FILE}.tmp")
         try:
-            with temporary.open("wb") as file:
-                file.write(msgspec.json.encode(sorted(topics)))
-                file.flush()
-                os.fsync(file.fileno())
-            temporary.replace(self._path)
+            write_whole(self._path, msgspec.json.encode(sorted(topics)))
         except OSError as error:
             log.warning("discovery: the topics are not kept, one may be left over: %s", error)

@@ -64,8 +64,7 @@ class FallbackJournal:
         self.settle(now)
         if self.problem is not None:
             log.error("not all could be written: what waits may be lost, and what was said last said again")
-        self._kept = [(entry.job, None) for entry in self._memory.open_jobs()]
-        self._kept += [(job, result) for _, job, result in self._memory.untold()]
+        self._kept = [(job, result) for _, job, result in self._held()]
         self._memory.close()
         self._file.close()
 
@@ -121,8 +120,7 @@ class FallbackJournal:
             if late:
                 self._file.open()
             self._file.check_writable()
-            self._withdraw_known()
-            found = self._file.open_jobs() if late else []
+            found = self._late_jobs() if late else []
             self._move(now)
         except JournalError as error:
             self._note(error)
@@ -152,9 +150,7 @@ class FallbackJournal:
     def _take_back(self) -> None:
         """Puts what was in memory there again, under new numbers."""
         for job, result in self._kept:
-            (outcome,) = self._memory.accept([(job, False)])
-            if isinstance(outcome, Entry) and result is not None:
-                self._memory.finish([(outcome.seq, result)], job.accepted_at)
+            _put(self._memory, job, result, job.accepted_at)
         self._kept = []
         self._moved = {}
 
@@ -191,23 +187,25 @@ class FallbackJournal:
             self._owed = Owed([], [])
             self._note(None)
 
-    def _withdraw_known(self) -> None:
-        """Takes from the file what came again meanwhile, and is in memory: it must not be said twice."""
-        known = [entry.seq for entry in self._file.open_jobs() if self._memory.repetition(entry.job, False)]
+    def _late_jobs(self) -> list[Entry]:
+        """The open jobs of the file, less what came again meanwhile: it is in memory, and said once."""
+        found = self._file.open_jobs()
+        known = [entry.seq for entry in found if self._memory.repetition(entry.job, False)]
         if known:
             self._file.withdraw(known)
+        return [entry for entry in found if entry.seq not in known]
+
+    def _held(self) -> list[tuple[int, Job, Result | None]]:
+        """What memory holds that is still to be spoken or to be told, in the order of acceptance."""
+        waiting = [(entry.seq, entry.job, None) for entry in self._memory.open_jobs()]
+        return sorted([*waiting, *self._memory.untold()], key=lambda held: held[0])
 
     def _move(self, now: Moment) -> None:
         """Moves from memory to the file what is still to be spoken or to be told."""
-        ended = {seq: result for seq, _, result in self._memory.untold()}
-        jobs = {entry.seq: entry.job for entry in self._memory.open_jobs()}
-        jobs |= {seq: job for seq, job, _ in self._memory.untold()}
-        for seq, job in sorted(jobs.items()):
-            (outcome,) = self._file.accept([(job, False)])
-            if isinstance(outcome, Entry):
-                self._moved[seq] = outcome.seq
-                if seq in ended:
-                    self._file.finish([(outcome.seq, ended[seq])], now)
+        for seq, job, result in self._held():
+            moved = _put(self._file, job, result, now)
+            if moved is not None:
+                self._moved[seq] = moved
                 self._memory.withdraw([seq])
 
     @property
@@ -222,7 +220,9 @@ class FallbackJournal:
 
     def _by_journal(self, seqs: Sequence[int]) -> list[tuple[Journal, list[int]]]:
         places = [self._place(seq) for seq in seqs]
-        split = [(journal, [own for at, own in places if at is journal]) for journal in self._readable]
+        split = [
+            (journal, [own for at, own in places if at is journal]) for journal in (self._file, self._memory)
+        ]
         return [(journal, own) for journal, own in split if own]
 
     def _note(self, error: JournalError | None) -> None:
@@ -234,6 +234,16 @@ class FallbackJournal:
         self.problem = str(error) if error is not None else None
         if error is not None and error.is_damage:
             self._file.close()  # opened again, a damaged file is put aside
+
+
+def _put(journal: Journal, job: Job, result: Result | None, now: Moment) -> int | None:
+    """Writes a job with its end, if it has one; its number there, or None where it is known already."""
+    (outcome,) = journal.accept([(job, False)])
+    if not isinstance(outcome, Entry):
+        return None
+    if result is not None:
+        journal.finish([(outcome.seq, result)], now)
+    return outcome.seq
 
 
 def _may_get_well(error: JournalError) -> bool:

@@ -10,6 +10,7 @@ from daemon.jobs.rendering import Rendering
 from daemon.storage.phrases import PhraseCache
 from daemon.synthesis.engines import Engines
 from daemon.synthesis.facts import SAMPLE_RATE_HZ
+from daemon.tasks import handed_over
 
 
 class Studio:
@@ -29,7 +30,7 @@ class Studio:
         self._refusal = refusal
         self._turn = asyncio.Lock()
 
-    async def speak(self, utterance: Utterance) -> AsyncGenerator[bytes, None]:
+    def speak(self, utterance: Utterance) -> AsyncGenerator[bytes, None]:
         """Yields the speech as 16-bit mono PCM; closing the generator cancels it.
 
         The next utterance does not wait for this one's listener, however slowly it takes the sound.
@@ -38,21 +39,7 @@ class Studio:
             AnnouncementError: it cannot be spoken, or not now.
         """
         pieces: asyncio.Queue[bytes | None] = asyncio.Queue()
-
-        def close(done: asyncio.Task[None]) -> None:
-            if not done.cancelled():
-                done.exception()  # marked as seen, for a listener that has left
-            pieces.put_nowait(None)
-
-        making = asyncio.create_task(self._make(utterance, pieces))
-        making.add_done_callback(close)
-        try:
-            while (pcm := await pieces.get()) is not None:
-                yield pcm
-            await making
-        finally:
-            making.cancel()
-            await asyncio.wait({making})
+        return handed_over(lambda: self._make(utterance, pieces), lambda: pieces.put_nowait(None), pieces.get)
 
     async def _make(self, utterance: Utterance, pieces: "asyncio.Queue[bytes | None]") -> None:
         async with self._turn:

@@ -19,3 +19,13 @@ def make_folder(folder: Path, option: str, mode: int) -> None:
             raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
     except OSError as error:
         raise StorageError(f"the folder {folder} ({option}) cannot be written: {error.strerror}") from error
+
+
+def write_whole(path: Path, content: bytes) -> None:
+    """Replaces a small file so that a power cut leaves the old or the new one. Raises `OSError`."""
+    temporary = path.with_name(f".{path.name}.tmp")
+    with temporary.open("wb") as file:
+        file.write(content)
+        file.flush()
+        os.fsync(file.fileno())
+    temporary.replace(path)

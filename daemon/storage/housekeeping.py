@@ -68,11 +68,11 @@ class Housekeeping:
         return f"less than {wanted_mib} MiB of the disk are free at {self._outputs.folder}: {what}"
 
     async def run(self) -> None:
-        """Looks until cancelled."""
+        """Looks again and again, until cancelled; the first look is the start's."""
         while True:
+            await asyncio.sleep(LOOK_INTERVAL_S)
             self._queue.restore(await self._ledger.settle())
             await self.look()
-            await asyncio.sleep(LOOK_INTERVAL_S)
 
     async def look(self) -> None:
         """Measures the disk, and prunes when it is time or when space is short."""

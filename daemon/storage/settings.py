@@ -1,10 +1,11 @@
 """What users set over MQTT; it survives a restart."""
 
 import logging
-import os
 from pathlib import Path
 
 import msgspec
+
+from daemon.storage.folders import write_whole
 
 log = logging.getLogger(__name__)
 
@@ -38,12 +39,7 @@ class SettingsStore:
     def save(self, settings: Settings) -> None:
         """Takes the settings into force, and writes them; a failure to write is logged."""
         self.current = settings
-        temporary = self._path.with_name(f".{self._path.name}.tmp")
         try:
-            with temporary.open("wb") as file:
-                file.write(msgspec.json.format(msgspec.json.encode(settings)))
-                file.flush()
-                os.fsync(file.fileno())
-            temporary.replace(self._path)
+            write_whole(self._path, msgspec.json.format(msgspec.json.encode(settings)))
         except OSError as error:
             log.warning("the settings cannot be written, they count until the next start: %s", error)

@@ -97,15 +97,23 @@ class Engines:
             return f"the device is {self._level.label}: {self._reason}"
         if supervisor.state == State.FAILED:
             return f"it failed too often and is tried again in {supervisor.failed_for_s:.0f} s"
-        loaded, spare_bytes = supervisor.pid is not None, self._spare_bytes()
-        if engine.is_heavy and not loaded and spare_bytes is not None and spare_bytes < engine.memory_bytes:
+        if not engine.is_heavy or supervisor.pid is not None:
+            return None  # without a look at the files of the kernel: this is asked for each waiting job
+        spare_bytes = self._spare_bytes()
+        if spare_bytes is not None and spare_bytes < engine.memory_bytes:
             return f"it needs {engine.memory_bytes >> 20} MiB and {max(0, spare_bytes) >> 20} can be spared"
         return None
 
     def refusal_of_all(self, voice: str | None, language: str, text: str) -> str | None:
         """Why no engine may speak this request now; None when one may."""
-        refusals = [self.refusal(route.engine) for route in self.routes(voice, language, text)]
-        return None if None in refusals else refusals[-1]
+        last = None
+        for route in reversed(
+            self.routes(voice, language, text)
+        ):  # the light engine first: it is seldom refused
+            if (refusal := self.refusal(route.engine)) is None:
+                return None
+            last = last or refusal
+        return last
 
     def throttle(self, level: Level, reason: str | None) -> None:
         """Takes what the device may do from now on, and why."""

@@ -19,6 +19,7 @@ from daemon.synthesis.process import WorkerProcess
 from daemon.synthesis.protocol import Speech
 from daemon.synthesis.slot import EngineUnavailable, WorkerSlot
 from daemon.synthesis.timings import Timings
+from daemon.tasks import handed_over
 
 log = logging.getLogger(__name__)
 
@@ -147,9 +148,7 @@ class Supervisor:
                 self._slot.note_failure(error)
             raise
 
-    async def synthesize(
-        self, request: SynthesisRequest, gentle: bool = False
-    ) -> AsyncGenerator[Speech, None]:
+    def synthesize(self, request: SynthesisRequest, gentle: bool = False) -> AsyncGenerator[Speech, None]:
         """Yields the speech piece by piece, in order, none twice; closing the generator cancels the job.
 
         The worker does not wait for the listener: it is free for the next request as soon as it has spoken.
@@ -159,21 +158,11 @@ class Supervisor:
             AnnouncementError: `engine_failed`, of the text, or `shutting_down`.
         """
         delivery = Delivery()
-
-        def close(done: asyncio.Task[None]) -> None:
-            if not done.cancelled():
-                done.exception()  # marked as seen, for a listener that has left
-            delivery.close()
-
-        task = asyncio.create_task(self._hold(lambda work: self._speak(work, request, delivery, gentle)))
-        task.add_done_callback(close)
-        try:
-            while (piece := await delivery.next()) is not None:
-                yield piece
-            await task
-        finally:
-            task.cancel()
-            await asyncio.wait({task})
+        return handed_over(
+            lambda: self._hold(lambda work: self._speak(work, request, delivery, gentle)),
+            delivery.close,
+            delivery.next,
+        )
 
     async def _hold(self, body: Callable[[_Work], Awaitable[None]]) -> None:
         """Runs `body` in this task, which alone has the worker meanwhile."""

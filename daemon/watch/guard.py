@@ -57,10 +57,10 @@ class Guard:
         self.throttle = Throttle()
 
     async def run(self) -> None:
-        """Looks until cancelled."""
+        """Looks again and again, until cancelled; the first look is the start's."""
         while True:
-            await self.look()
             await asyncio.sleep(self._limits.interval_s)
+            await self.look()
 
     async def look(self) -> None:
         """Reads the sensors once, and acts on what they say."""
@@ -128,3 +128,9 @@ class Guard:
         task = asyncio.create_task(supervisor.unload(wait_for_job))
         self._unloading[supervisor, wait_for_job] = task
         task.add_done_callback(lambda _: self._unloading.pop((supervisor, wait_for_job), None))
+
+
+def spare_memory_bytes(limits: Watch) -> int | None:
+    """What an engine may take now without making the device short of memory; None: unknown."""
+    available_bytes = sensors.memory_available_bytes(Path(limits.root))
+    return None if available_bytes is None else available_bytes - limits.memory.warm_mib * MIB

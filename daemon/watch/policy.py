@@ -4,11 +4,10 @@ Each cause has a level of its own, with hysteresis and dwell times; the hardest 
 """
 
 from enum import IntEnum
-from pathlib import Path
 from typing import NamedTuple
 
 from daemon.config import Watch
-from daemon.watch.sensors import Reading, memory_available_bytes
+from daemon.watch.sensors import Reading
 
 MIB = 2**20
 UNDERVOLTAGE = "the power supply is too weak (undervoltage)"
@@ -52,12 +51,6 @@ class Throttle(NamedTuple):
     @property
     def causes(self) -> dict[str, Held]:
         return {"heat": self.heat, "memory": self.memory, "stall": self.stall, "power": self.power}
-
-
-def spare_memory_bytes(limits: Watch) -> int | None:
-    """What an engine may take now without making the device short of memory; None: unknown."""
-    available_bytes = memory_available_bytes(Path(limits.root))
-    return None if available_bytes is None else available_bytes - limits.memory.warm_mib * MIB
 
 
 def step(before: Throttle, reading: Reading, limits: Watch, now_s: float) -> Throttle:

@@ -2,15 +2,14 @@
 
 import asyncio
 import contextlib
-import errno
 import logging
-import os
 import socket
 from collections.abc import Generator
 
 import uvicorn
 from starlette.types import ASGIApp
 
+from daemon import wording
 from daemon.errors import CosyvoicedError
 from daemon.web.protocol import PunctualProtocol
 
@@ -89,15 +88,8 @@ class Server:
             family, _, _, _, address = found[0]
             listener = socket.create_server((str(address[0]), self._port), family=family, backlog=BACKLOG)
         except OSError as error:
-            raise WebError(_sentence(error, self._host, self._port)) from error
+            raise WebError(wording.cannot_listen("web", self._host, self._port, error)) from error
         listener.setblocking(False)
         # Connections inherit it; asyncio does not set it here, and head and body are written one by one.
         listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         return listener
-
-
-def _sentence(error: OSError, host: str, port: int) -> str:
-    if error.errno == errno.EADDRINUSE:
-        return f"web: {host}:{port} is taken; set web.port to a free port"
-    reason = error.strerror if isinstance(error, socket.gaierror) else os.strerror(error.errno or 0)
-    return f"web: cannot listen at {host}:{port}: {reason}"

@@ -1,13 +1,12 @@
 """Speech in the formats that clients ask for; an encoder runs in a process of its own."""
 
-import asyncio
-import sys
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from importlib.util import find_spec
 from typing import NamedTuple
 
 from daemon.audio.wav import stream_header
+from daemon.children.answer import ask
 from daemon.errors import AnnouncementError, Code
 
 ENCODER = "daemon.web.encode"
@@ -57,19 +56,11 @@ async def in_format(
 
 async def encode(pcm: bytes, encoding: str, sample_rate_hz: int) -> bytes:
     """A whole file of 16-bit mono PCM. Raises `AnnouncementError`."""
-    command = (sys.executable, "-m", ENCODER, encoding, str(sample_rate_hz))
-    pipe = asyncio.subprocess.PIPE
-    child = await asyncio.create_subprocess_exec(*command, stdin=pipe, stdout=pipe, stderr=pipe)
     try:
-        async with asyncio.timeout(ENCODE_DEADLINE_S):
-            sound, complaints = await child.communicate(pcm)
+        answer = await ask(ENCODER, encoding, str(sample_rate_hz), asked=pcm, deadline_s=ENCODE_DEADLINE_S)
     except TimeoutError as error:
         raise AnnouncementError(Code.ENGINE_TIMEOUT, f"the {encoding} encoder takes too long") from error
-    finally:
-        if child.returncode is None:
-            child.kill()
-            await child.wait()
-    if child.returncode != 0:
-        last = complaints.decode(errors="replace").strip().rpartition("\n")[2]
+    if answer.code != 0:
+        last = answer.complaints.decode(errors="replace").strip().rpartition("\n")[2]
         raise AnnouncementError(Code.ENGINE_FAILED, f"the {encoding} encoder failed: {last}")
-    return sound
+    return answer.said

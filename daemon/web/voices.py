@@ -3,7 +3,6 @@
 import asyncio
 import contextlib
 import json
-import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -16,6 +15,7 @@ from cosyvoice.errors import VoiceError
 from cosyvoice.voices import names
 from cosyvoice.voices.store import VoiceStore
 from daemon import config as options
+from daemon.children.answer import ask
 from daemon.commands import voice_add
 from daemon.config import Config
 from daemon.errors import Code
@@ -30,7 +30,6 @@ from daemon.web.turnstile import Rate
 EXAMINE = "cosyvoice.voices.examine"
 MAX_RECORDING_BYTES = 10 * 2**20
 EXAMINE_DEADLINE_S = 30.0
-MAX_SAID_BYTES = 2**20  # by a child process
 _WORDS = {"--text": "the transcript", "--force": "force=true"}  # of the command line, and those of here
 _TRUE = ("1", "true", "yes", "on")
 
@@ -156,21 +155,12 @@ async def _ask(module: str, asked: dict[str, Any], sound: bytes, deadline_s: flo
 
 
 async def _run(module: str, asked: dict[str, Any], deadline_s: float) -> str:
-    pipe, nothing = asyncio.subprocess.PIPE, asyncio.subprocess.DEVNULL
-    child = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-m", module), stdin=pipe, stdout=pipe, stderr=nothing, limit=MAX_SAID_BYTES
-    )
     try:
-        async with asyncio.timeout(deadline_s):
-            said, _ = await child.communicate(json.dumps(asked).encode())
+        answer = await ask(module, asked=json.dumps(asked).encode(), deadline_s=deadline_s)
     except TimeoutError as error:
         message = f"it took more than {deadline_s:.0f} s, and was given up"
         raise Refusal(504, Code.ENGINE_TIMEOUT, message) from error
-    finally:
-        if child.returncode is None:
-            child.kill()
-            await child.wait()
-    return said.decode("utf-8", "replace")
+    return answer.said.decode("utf-8", "replace")
 
 
 def _fill(path: Path, sound: bytes) -> None:

@@ -1,12 +1,10 @@
 """The Wyoming server: a TCP port whose clients have texts spoken."""
 
 import asyncio
-import errno
 import logging
-import os
-import socket
 from collections.abc import Callable, Mapping
 
+from daemon import wording
 from daemon.config import Wyoming
 from daemon.errors import AnnouncementError, Code, CosyvoicedError
 from daemon.jobs.studio import Studio
@@ -57,7 +55,7 @@ class Server:
         try:
             self._server = await asyncio.start_server(self._welcome, host, port, limit=MAX_LINE_BYTES)
         except OSError as error:
-            raise WyomingError(_sentence(error, host, port)) from error
+            raise WyomingError(wording.cannot_listen("wyoming", host, port, error)) from error
         log.info("the Wyoming server listens at %s:%d", host, port)
         if not is_loopback(host):
             log.warning("wyoming.host is %s: anyone in this network can use the voices", host)
@@ -92,10 +90,3 @@ class Server:
         finally:
             self._clients -= 1
             writer.transport.abort()
-
-
-def _sentence(error: OSError, host: str, port: int) -> str:
-    if error.errno == errno.EADDRINUSE:
-        return f"wyoming: {host}:{port} is taken; set wyoming.port to a free port"
-    reason = error.strerror if isinstance(error, socket.gaierror) else os.strerror(error.errno or 0)
-    return f"wyoming: cannot listen at {host}:{port}: {reason}"

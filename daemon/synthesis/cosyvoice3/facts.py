@@ -3,7 +3,6 @@
 Read from small files without torch and numpy, which the daemon process never holds.
 """
 
-import importlib.util
 import logging
 from collections.abc import Collection, Mapping
 from pathlib import Path
@@ -12,7 +11,7 @@ from cosyvoice.errors import CosyVoiceError
 from cosyvoice.voices.index import VoiceHeader
 from cosyvoice.voices.store import VoiceStore
 from cosyvoice.weights import manifest
-from daemon import __version__
+from daemon import __version__, extras
 from daemon.synthesis.engine import VoiceInfo
 from daemon.synthesis.facts import Choice, EngineFacts
 
@@ -20,7 +19,7 @@ log = logging.getLogger(__name__)
 
 NAME = "cosyvoice3"
 LIBRARIES = ("torch", "tokenizers", "safetensors")
-INSTALL = ".venv/bin/pip install -e '.[cosyvoice3]'"
+INSTALL = extras.command(NAME)
 SPIN_COUNT = "5000"  # about 0.1 ms: longer than from layer to layer, shorter than a turn of the scheduler
 LANGUAGES = ("zh", "en", "ja", "ko", "de", "es", "fr", "it", "ru")  # of the published model
 MEMORY_BYTES = 1350 * 2**20  # the worker while it speaks, see docs/bench.json
@@ -55,13 +54,12 @@ def missing(model_dir: Path) -> str | None:
 
 def absent(libraries: Collection[str] = LIBRARIES) -> list[str]:
     """Those that are not installed."""
-    return [name for name in libraries if importlib.util.find_spec(name) is None]
+    return extras.absent(libraries)
 
 
 def to_install(libraries: Collection[str] = LIBRARIES) -> str | None:
     """What is not installed and how to get it, as a sentence; None when all is there."""
-    names = absent(libraries)
-    return f"{', '.join(names)} must be installed: {INSTALL}" if names else None
+    return extras.to_install(libraries, NAME)
 
 
 def choose(voices: Mapping[str, VoiceInfo], requested: str | None, language: str) -> Choice:
